@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checksums. CRC32C (Castagnoli, reflected, as in RFC 3720 appendix B.4) guards `.npu` blocks; content hashes (XXH3, from libxxhash) name weights and decide
+ * whether a stage must run again: they live in src/stages and src/import, not here, because the runtime links no library. */
+#ifndef NPUC_BASE_HASH_H
+#define NPUC_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Start with crc = 0; chainable. */
+uint32_t npuc_crc32c(uint32_t crc, const void *bytes, size_t n);
+/* FNV-1a 64, for hash tables only. */
+uint64_t npuc_fnv1a(const void *bytes, size_t n);
+
+#endif

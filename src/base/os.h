@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What POSIX does not say: the only calls that need the operating system's own interfaces (src/base/os*.c). */
+#ifndef NPUC_BASE_OS_H
+#define NPUC_BASE_OS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Processors that this process may run on; at least 1. */
+size_t npuc_os_processors(void);
+/* Highest resident set so far; 0 when the system does not say. */
+uint64_t npuc_os_peak_rss_bytes(void);
+/* Drops the pages of a file mapping: they are read again from the file when touched. Hint only. */
+void npuc_os_drop_pages(const void *address, size_t bytes);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The op table. ops.def has one line per operator; src/ir/ops/FAMILY.c has its definition: inputs, outputs, attributes with
+ * defaults, shape inference, verifier, cost, documentation, function body; src/ir/eval/FAMILY.c its reference evaluation (glue
+ * to src/kernels). A missing definition is a link error: there is no second list. docs/operators.md is generated from it. */
+#ifndef NPUC_IR_OP_H
+#define NPUC_IR_OP_H
+
+#include "base/threads.h"
+#include "ir/graph.h"
+
+typedef enum op_id {
+#define OP(id, domain, type, symbol) OP_##id,
+#include "ir/ops.def"
+#undef OP
+  OP_COUNT
+} op_id;
+
+/* -- attributes: a real struct per op, described by a field table -- */
+typedef struct int_list {
+  int64_t *values; /* arena */
+  int32_t count;
+} int_list;
+typedef struct float_list {
+  float *values;
+  int32_t count;
+} float_list;
+
+typedef enum attr_kind {
+  ATTR_INT,    /* int64_t */
+  ATTR_FLOAT,  /* float */
+  ATTR_STRING, /* const char * (interned or arena), NULL when absent */
+  ATTR_INTS,   /* int_list */
+  ATTR_FLOATS, /* float_list */
+  ATTR_TENSOR  /* const tensor *, NULL when absent */
+} attr_kind;
+
+typedef struct attr_field {
+  const char *name;
+  attr_kind kind;
+  size_t offset;      /* in the attributes struct */
+  bool required;
+  /* Default when the attribute is absent and not required; for INTS/FLOATS absent is count 0 and the op's `complete` fills it from shapes. */
+  int64_t default_int;
+  float default_float;
+  const char *default_string;
+  const char *doc;
+} attr_field;
+
+/* -- shape inference -- */
+/* What is known of a value. content: for small integer tensors (rank 0 or 1, at most 64 elements) their elements as dims (numbers or symbols): data propagation
+ * for Shape -> Gather -> Concat -> Reshape. constant implies content where it fits. */
+typedef struct fact {
+  dtype type;
+  shape shape;
+  const tensor *constant;
+  const dim *content;
+  int32_t n_content; /* 0 with content NULL: unknown */
+} fact;
+
+typedef struct infer_context {
+  diag *d;
+  module *module;        /* symbols; may be NULL where no new symbols are wanted (then unknown) */
+  arena *scratch;        /* content arrays live here */
+  const node *node;
+  const fact *const *inputs; /* NULL for omitted */
+  fact *outputs;             /* n_outputs, type NONE and rank -1 on entry */
+} infer_context;
+
+/* -- evaluation -- */
+typedef struct eval_context {
+  diag *d;
+  thread_pool *pool;
+  const node *node;
+  /* Scratch memory of at least `bytes`, 64-byte aligned, valid during the call; NULL when out of memory. The executor keeps it between runs. */
+  void *(*scratch)(void *user, size_t bytes);
+  void *user;
+} eval_context;
+
+/* Inputs NULL where omitted; outputs have type, shape and data set; outputs with data NULL and bytes 0 are omitted or empty. Deterministic;
+ * the same bits at every CPU level and thread count. */
+typedef npuc_status eval_function(const eval_context *c, const tensor *const *inputs, tensor *const *outputs);
+
+typedef struct op_cost {
+  double macs;       /* multiply-accumulates */
+  double operations; /* other element operations */
+} op_cost;
+
+typedef enum op_trait {
+  TRAIT_COMMUTATIVE = 1 << 0,  /* inputs 0 and 1 may be exchanged */
+  TRAIT_ELEMENTWISE = 1 << 1,  /* output element depends on the inputs' elements at the same (broadcast) place */
+  TRAIT_MOVES_DATA = 1 << 2,   /* output elements are input elements (Reshape, Transpose, Slice, Concat ...) */
+  TRAIT_MONOTONE = 1 << 3,     /* non-decreasing per element */
+  TRAIT_INTEGER = 1 << 4       /* of the integer module */
+} op_trait;
+
+typedef struct op_port {
+  const char *name;
+  bool optional;
+  bool variadic; /* last only */
+  const char *doc;
+} op_port;
+
+struct op_def {
+  op_id id;
+  const char *domain; /* "" default domain, "npuc" ours */
+  const char *type;   /* "Conv" */
+  int32_t since_version; /* newest opset version (<= 28) whose meaning this definition has */
+  int32_t oldest_version; /* oldest opset version that writes the same node: an exporter may lower the file's opset to it (never under 21) */
+  unsigned traits;
+  const char *summary;  /* one sentence */
+  const char *formula;  /* text, shapes with letters */
+  const char *source;   /* where it is specified */
+  const op_port *inputs;
+  int32_t n_inputs, min_inputs;
+  const op_port *outputs;
+  int32_t n_outputs, min_outputs;
+  const attr_field *attributes;
+  int32_t n_attributes;
+  size_t attributes_bytes;
+  npuc_status (*infer)(infer_context *c);
+  /* Checks beyond counts and attributes' kinds (may be NULL); reports through d with node, op, attribute. */
+  npuc_status (*verify)(diag *d, const node *n);
+  /* Fills attributes that the file left to shapes (kernel_shape from W, pads from auto_pad, ...) after inference; may be NULL. Idempotent. */
+  npuc_status (*complete)(diag *d, node *n);
+  void (*cost)(const node *n, op_cost *out_cost); /* NULL: elements of the outputs */
+  eval_function *eval;
+  /* For domain npuc: the body in default-domain operators, ONNX text syntax `Name <attrs> (inputs) => (outputs) { ... }`, opset 21. NULL for default domain. */
+  const char *body;
+};
+
+/* -- the table -- */
+const op_def *npuc_op(op_id id);
+/* NULL when unknown. domain NULL or "ai.onnx" is "". */
+const op_def *npuc_op_find(const char *domain, const char *type);
+/* Nearest known type name in the domain (any domain when none near), or NULL. */
+const char *npuc_op_nearest(const char *domain, const char *type);
+const attr_field *npuc_op_attribute(const op_def *op, const char *name);
+/* Fills a fresh attributes struct with defaults. */
+void npuc_attributes_default(const op_def *op, void *attributes);
+/* Copies attributes deeply into the arena of module `to`. */
+void *npuc_attributes_clone(module *to, const op_def *op, const void *attributes);
+bool npuc_attributes_equal(const op_def *op, const void *a, const void *b);
+
+#define NPUC_ATTRS(type, n) ((type *)(n)->attributes)
+static inline bool node_is(const node *n, op_id id) { return n && n->op == npuc_op(id); }
+
+/* -- whole graphs (infer.c, verify.c) -- */
+/* Infers types and shapes of all values from the inputs; evaluates nodes whose inputs are known when they are small (<= 64 KiB) to carry shapes.
+ * Contradiction with a declared shape is an error that names the node; declared outputs' symbols are kept where they say more. */
+npuc_status npuc_graph_infer(diag *d, graph *g) NPUC_MUST_USE;
+/* The same without touching the graph: inputs given by `inputs` (static), result facts indexed by value id (graph->next_value_id entries, in scratch). */
+npuc_status npuc_graph_infer_facts(diag *d, const graph *g, const fact *inputs, arena *scratch, fact **out_facts) NPUC_MUST_USE;
+/* Structure, names, SSA, order, arity, attributes, types. Every violation is a diagnostic. `after` names the pass for the message (may be NULL). */
+npuc_status npuc_graph_verify(diag *d, const graph *g, const char *after) NPUC_MUST_USE;
+npuc_status npuc_module_verify(diag *d, const module *m, const char *after) NPUC_MUST_USE;
+op_cost npuc_node_cost(const node *n);
+
+#endif

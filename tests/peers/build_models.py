@@ -94,7 +94,7 @@ def main():
         count = common.right(common.run_batched(common.session(entry["model"]), inputs), labels)
         tally.check(count == entry["right"], f"{name}: ONNX Runtime has {count} of {len(labels)} right, wanted {entry['right']}")
         if args.self_test:
-            tally.check(damaged_count(entry, inputs, labels) != entry["right"], f"{name}: a doubled first weight is noticed")
+            tally.check(damaged_count(entry, inputs, labels) != entry["right"], f"{name}: half the first filters negated is noticed")
     (work / "models.json").write_text(json.dumps(entries, indent=1) + "\n")
     return tally.close()
 

@@ -52,9 +52,11 @@ typedef struct diag_info {
 
 typedef struct diag diag;
 
-/* Owns its records. Returns NULL when out of memory. `on_record` may be NULL; it is called under the lock, once for each first occurrence. */
+/* Owns its records. `on_record` may be NULL; it is called under the lock, once for each record that is kept. The call comes
+ * when the record is complete with its fixes: when the next record arrives, or at npuc_diag_flush or npuc_diag_destroy. */
 diag *npuc_diag_create(void (*on_record)(void *user, const diag_record *record), void *user);
 void npuc_diag_destroy(diag *d);
+void npuc_diag_flush(diag *d);
 
 /* Adds an error and returns the status of its code, so that callers write `return npuc_fail(d, NPUC_DIAG_E0201, &place, "...")`.
  * `place` may be NULL. `d` may be NULL (the status alone is returned). */
@@ -64,8 +66,8 @@ void npuc_warn(diag *d, diag_code code, const diag_place *place, const char *for
 void npuc_note(diag *d, diag_code code, const diag_place *place, const char *format, ...) NPUC_PRINTF(4, 5);
 /* Adds a fix to the latest record. */
 void npuc_fix(diag *d, const char *format, ...) NPUC_PRINTF(2, 3);
-/* The file (and part) that later records without one are about; returns the earlier value to put back. Copied. */
-void npuc_diag_set_file(diag *d, const char *file);
+/* The file that later records without one are about; returns the earlier value to put back. Copied. */
+const char *npuc_diag_set_file(diag *d, const char *file);
 
 size_t npuc_diag_count(const diag *d);
 const diag_record *npuc_diag_at(const diag *d, size_t index);

@@ -42,7 +42,7 @@ bool npuc_path_is_dir(const char *path);
 npuc_status npuc_dir_create(diag *d, const char *path) NPUC_MUST_USE; /* one level; existing is fine */
 /* Names in a folder, sorted by bytes, without . and .. ; strings in the arena. */
 npuc_status npuc_dir_list(diag *d, arena *a, const char *path, char ***out_names, size_t *out_count) NPUC_MUST_USE;
-/* Removes a file, or a folder and what is in it; symbolic links are removed, never followed. */
+/* Removes a file, or a folder and what is in it; symbolic links are removed, never followed. What is not there is fine. */
 npuc_status npuc_path_remove(diag *d, const char *path) NPUC_MUST_USE;
 char *npuc_path_join(arena *a, const char *dir, const char *name);
 char *npuc_path_dirname(arena *a, const char *path);

@@ -2,7 +2,7 @@
 """Writes the peer networks as ONNX and their data as .npy with labels into a scratch folder, and checks each network in ONNX
 Runtime against the count of right answers that ../shared/data/README.md gives.
 
-    python build_models.py --shared ../shared --work DIR [--no-check] [--self-test]
+    python build_models.py --shared ../shared --work DIR [--no-check | --self-test]
 
 DIR/models.json lists, for each: model, preprocess, calib, eval (data in npuc's spelling), all, labels, right, of.
 """
@@ -102,8 +102,8 @@ def main():
 def damaged_count(entry, inputs, labels):
     """The count of right answers with half of the first layer's filters negated."""
     model = onnx.load(entry["model"])
-    first = model.graph.initializer[0] if model.graph.node[0].input[1] == model.graph.initializer[0].name else next(
-        i for i in model.graph.initializer if i.name == model.graph.node[0].input[1])
+    weight = model.graph.node[0].input[1]
+    first = next(tensor for tensor in model.graph.initializer if tensor.name == weight)
     values = onnx.numpy_helper.to_array(first).copy()
     values[::2] *= -1
     first.CopyFrom(onnx.numpy_helper.from_array(values, first.name))

@@ -59,7 +59,8 @@ typedef struct qpool_attributes {
   int64_t x_zero_point, y_zero_point, lo, hi, y_dtype;
 } qpool_attributes;
 /* Lookup: inputs x (u8 | s8), table [256] (u8 | s8), indexed by x as unsigned for u8, by x + 128 for s8. No attributes. */
-/* QSoftmax, QLogSoftmax: inputs as docs/numerics.md says. */
+/* QSoftmax: inputs x, T u16 [256], scale [1] (log2 of 1/y_scale). QLogSoftmax: inputs x, T u16 [256], L [256], M [2], s [1].
+ * Everywhere M, s, bias, counts, scale, L are int32 tensors. */
 typedef struct qsoftmax_attributes { int64_t axis, y_zero_point, lo, hi, y_dtype; } qsoftmax_attributes;
 
 #endif

@@ -4,10 +4,14 @@
 #   tests/support/*.c               helpers linked into every unit test (include "support/X.h")
 #   tests/decoder/*.c               the second decoder of .npu files: a program that links nothing of ours
 #   tests/cli/NAME.sh               a command-line test -> ctest cli/NAME, label cli; exit status 77 means skipped
+#   tests/extra/NAME.sh             the same, for what needs ../shared or Python: label extra, run by `make test-all`
+#   scripts/docs/NAME.c             a program that prints docs/NAME.md -> ctest docs/NAME, label docs
+# A test program that makes a thread pool has the label threaded as well, and runs under ThreadSanitizer.
 file(GLOB_RECURSE npuc_unit_tests CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/tests/unit" "${PROJECT_SOURCE_DIR}/tests/unit/*_test.c")
 file(GLOB npuc_test_support CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.c")
 file(GLOB npuc_decoder_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/decoder/*.c")
-file(GLOB npuc_cli_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cli/*.sh")
+file(GLOB npuc_script_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cli/*.sh" "${PROJECT_SOURCE_DIR}/tests/extra/*.sh")
+file(GLOB npuc_doc_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/scripts/docs/*.c")
 
 # The tests see the inside (static library, internal headers); the definitions tell them where the tree and scratch space are.
 add_library(npuc_test_settings INTERFACE)
@@ -22,6 +26,7 @@ if(npuc_test_support)
   target_link_libraries(npuc_test_support PRIVATE npuc_test_settings)
 endif()
 
+add_custom_target(threaded-tests)
 foreach(file IN LISTS npuc_unit_tests)
   string(REGEX REPLACE "_test\\.c$" "" name "${file}")
   string(REPLACE "/" "_" target "test_${name}")
@@ -30,7 +35,13 @@ foreach(file IN LISTS npuc_unit_tests)
   target_link_libraries(${target} PRIVATE
     $<$<TARGET_EXISTS:npuc_test_support>:npuc_test_support> $<$<TARGET_EXISTS:npuc-static>:npuc-static> npuc_test_settings)
   add_test(NAME unit/${name} COMMAND ${target})
-  set_tests_properties(unit/${name} PROPERTIES LABELS unit TIMEOUT 300)
+  set(labels unit)
+  file(STRINGS "${PROJECT_SOURCE_DIR}/tests/unit/${file}" makes_threads REGEX "npuc_pool_create" LIMIT_COUNT 1)
+  if(makes_threads)
+    list(APPEND labels threaded)
+    add_dependencies(threaded-tests ${target})
+  endif()
+  set_tests_properties(unit/${name} PROPERTIES LABELS "${labels}" TIMEOUT 300)
 endforeach()
 
 if(npuc_decoder_sources)
@@ -39,10 +50,36 @@ if(npuc_decoder_sources)
 endif()
 
 if(TARGET npuc)
-  foreach(file IN LISTS npuc_cli_tests)
+  foreach(file IN LISTS npuc_script_tests)
     get_filename_component(name "${file}" NAME_WE)
-    add_test(NAME cli/${name} COMMAND sh "${file}")
-    set_tests_properties(cli/${name} PROPERTIES LABELS cli TIMEOUT 600 SKIP_RETURN_CODE 77
-      ENVIRONMENT "NPUC=$<TARGET_FILE:npuc>;NPUC_SOURCE_DIR=${PROJECT_SOURCE_DIR};NPUC_SCRATCH=${PROJECT_BINARY_DIR}/scratch/${name}")
+    get_filename_component(folder "${file}" DIRECTORY)
+    get_filename_component(folder "${folder}" NAME)
+    add_test(NAME ${folder}/${name} COMMAND sh "${file}")
+    set_tests_properties(${folder}/${name} PROPERTIES LABELS ${folder} TIMEOUT 1500 SKIP_RETURN_CODE 77
+      ENVIRONMENT "NPUC=$<TARGET_FILE:npuc>;NPUC_SOURCE_DIR=${PROJECT_SOURCE_DIR};NPUC_BINARY_DIR=${PROJECT_BINARY_DIR};NPUC_SCRATCH=${PROJECT_BINARY_DIR}/scratch/${folder}-${name}")
   endforeach()
 endif()
+
+foreach(file IN LISTS npuc_doc_sources)
+  get_filename_component(name "${file}" NAME_WE)
+  add_executable(gen-${name} "${file}")
+  set_target_properties(gen-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/docs")
+  target_link_libraries(gen-${name} PRIVATE $<$<TARGET_EXISTS:npuc-static>:npuc-static> npuc_test_settings)
+  add_test(NAME docs/${name} COMMAND "${PROJECT_SOURCE_DIR}/scripts/gen-docs" "${PROJECT_BINARY_DIR}" --check ${name})
+  set_tests_properties(docs/${name} PROPERTIES LABELS docs)
+endforeach()
+
+# The house's own rules. Sanitizer builds have symbols of their own and install nothing.
+add_test(NAME house/layers COMMAND "${PROJECT_SOURCE_DIR}/scripts/check-layers" "${PROJECT_SOURCE_DIR}")
+add_test(NAME house/layers-catches COMMAND sh "${PROJECT_SOURCE_DIR}/tests/house/layers_test.sh"
+  "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}/scratch/layers")
+add_test(NAME house/summary COMMAND sh "${PROJECT_SOURCE_DIR}/tests/house/summary_test.sh"
+  "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}/scratch/summary")
+set(npuc_house_tests house/layers house/layers-catches house/summary)
+if(NOT NPUC_SANITIZE)
+  add_test(NAME house/exports COMMAND "${PROJECT_SOURCE_DIR}/scripts/check-exports" "${PROJECT_BINARY_DIR}")
+  add_test(NAME house/install COMMAND sh "${PROJECT_SOURCE_DIR}/tests/house/install_test.sh"
+    "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}" "${PROJECT_BINARY_DIR}/scratch/install" "${CMAKE_C_COMPILER}")
+  list(APPEND npuc_house_tests house/exports house/install)
+endif()
+set_tests_properties(${npuc_house_tests} PROPERTIES LABELS house)

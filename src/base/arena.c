@@ -22,7 +22,7 @@ typedef struct block {
 
 struct arena {
   block *newest;
-  block *first; /* kept by reset */
+  block *first;      /* kept by reset */
   size_t next_block; /* capacity of the next ordinary block */
   size_t used;
 };

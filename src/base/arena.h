@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "npuc/library.h"
 
 typedef struct arena arena;
 
@@ -34,10 +35,6 @@ size_t npuc_arena_used(const arena *a);
 
 #define NPUC_NEW(a, type) ((type *)npuc_arena_alloc((a), sizeof(type)))
 #define NPUC_NEW_ARRAY(a, count, type) ((type *)npuc_arena_array((a), (count), sizeof(type)))
-
-/* Called when small memory cannot be had; must not return. Default: abort. The CLI's writes one line and exits with 5.
- * Set once, before any other call of the library. */
-NPUC_API void npuc_set_oom_handler(void (*handler)(size_t bytes));
 
 /* Large memory: 64-byte aligned, zeroed, size checked. NULL with a diagnostic-free failure is the caller's to report (E0002). */
 void *npuc_buffer_create(size_t bytes);

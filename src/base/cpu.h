@@ -6,7 +6,8 @@
 
 #include "base/diag.h"
 
-typedef enum cpu_level { CPU_SCALAR, CPU_NEON, CPU_AVX2, CPU_AVX512 } cpu_level; /* AVX2 includes FMA, F16C; AVX512 includes F, BW, VL, DQ, VNNI */
+/* AVX2 includes FMA and F16C; AVX512 includes F, BW, VL, DQ and VNNI. */
+typedef enum cpu_level { CPU_SCALAR, CPU_NEON, CPU_AVX2, CPU_AVX512 } cpu_level;
 
 cpu_level npuc_cpu_best(void);
 /* What NPUC_CPU asks for, or the best. */

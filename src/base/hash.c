@@ -5,6 +5,7 @@
 
 /* table[b]: remainder of byte b by the Castagnoli polynomial 0x1EDC6F41, bits reflected (0x82F63B78):
  *   c = b; eight times: c = (c >> 1) ^ (c & 1 ? 0x82F63B78 : 0). tests/unit/base/hash_test.c computes it again. */
+/* clang-format off */
 static const uint32_t crc32c_table[256] = {
   0x00000000, 0xf26b8303, 0xe13b70f7, 0x1350f3f4, 0xc79a971f, 0x35f1141c, 0x26a1e7e8, 0xd4ca64eb,
   0x8ad958cf, 0x78b2dbcc, 0x6be22838, 0x9989ab3b, 0x4d43cfd0, 0xbf284cd3, 0xac78bf27, 0x5e133c24,
@@ -39,6 +40,7 @@ static const uint32_t crc32c_table[256] = {
   0xf36e6f75, 0x0105ec76, 0x12551f82, 0xe03e9c81, 0x34f4f86a, 0xc69f7b69, 0xd5cf889d, 0x27a40b9e,
   0x79b737ba, 0x8bdcb4b9, 0x988c474d, 0x6ae7c44e, 0xbe2da0a5, 0x4c4623a6, 0x5f16d052, 0xad7d5351,
 };
+/* clang-format on */
 
 uint32_t npuc_crc32c(uint32_t crc, const void *bytes, size_t n) {
   const uint8_t *p = bytes;

@@ -21,7 +21,7 @@ struct map {
   entry *entries;
   size_t n_entries, capacity; /* with tombstones */
   size_t live;
-  size_t *slots; /* entry number + 1; 0: free */
+  size_t *slots;  /* entry number + 1; 0: free */
   size_t n_slots; /* a power of two */
 };
 

@@ -189,8 +189,8 @@ static void run_shared(thread_pool *pool, const job *j) {
   pthread_mutex_unlock(&pool->lock);
 }
 
-void npuc_parallel_for(thread_pool *pool, size_t n, size_t grain,
-                       void (*body)(void *context, size_t begin, size_t end, size_t worker), void *context) {
+void npuc_parallel_for(thread_pool *pool, size_t n, size_t grain, void (*body)(void *context, size_t begin, size_t end, size_t worker),
+                       void *context) {
   if (n == 0) return;
   size_t threads = npuc_pool_threads(pool);
   if (grain == 0) grain = n / threads / 4;

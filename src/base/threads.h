@@ -16,7 +16,7 @@ void npuc_pool_destroy(thread_pool *pool);
 size_t npuc_pool_threads(const thread_pool *pool); /* 1 for NULL */
 /* Calls body(context, begin, end, worker) over [0, n) in chunks of at most `grain` (0: n/threads/4, at least 1); worker < threads. Blocks.
  * Nested calls run in the calling thread. */
-void npuc_parallel_for(thread_pool *pool, size_t n, size_t grain,
-                       void (*body)(void *context, size_t begin, size_t end, size_t worker), void *context);
+void npuc_parallel_for(thread_pool *pool, size_t n, size_t grain, void (*body)(void *context, size_t begin, size_t end, size_t worker),
+                       void *context);
 
 #endif

@@ -162,14 +162,10 @@ static void codes_are_found_by_each_spelling(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_failure_returns_the_status_of_its_code),
-      cmocka_unit_test(a_record_copies_its_place_and_collects_fixes),
-      cmocka_unit_test(repeats_are_counted_not_repeated),
-      cmocka_unit_test(later_records_take_the_file),
-      cmocka_unit_test(the_listener_sees_whole_records),
-      cmocka_unit_test(adding_is_thread_safe),
-      cmocka_unit_test(every_code_is_unique_and_explained),
-      cmocka_unit_test(codes_are_found_by_each_spelling),
+      cmocka_unit_test(a_failure_returns_the_status_of_its_code), cmocka_unit_test(a_record_copies_its_place_and_collects_fixes),
+      cmocka_unit_test(repeats_are_counted_not_repeated),         cmocka_unit_test(later_records_take_the_file),
+      cmocka_unit_test(the_listener_sees_whole_records),          cmocka_unit_test(adding_is_thread_safe),
+      cmocka_unit_test(every_code_is_unique_and_explained),       cmocka_unit_test(codes_are_found_by_each_spelling),
   };
   return cmocka_run_group_tests_name("diag", tests, NULL, NULL);
 }

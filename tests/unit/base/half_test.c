@@ -109,7 +109,8 @@ static void bf16_rounds_to_nearest_even(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_f16_has_its_value_and_comes_back), cmocka_unit_test(f16_rounds_to_nearest_even),
+      cmocka_unit_test(every_f16_has_its_value_and_comes_back),
+      cmocka_unit_test(f16_rounds_to_nearest_even),
       cmocka_unit_test(f16_limits),
       cmocka_unit_test(every_bf16_comes_back),
       cmocka_unit_test(bf16_rounds_to_nearest_even),

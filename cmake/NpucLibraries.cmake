@@ -54,7 +54,9 @@ function(npuc_add_library stem objects libs)
   add_library(${stem}-static STATIC ${objects})
   set_target_properties(${stem}-shared PROPERTIES
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE C EXPORT_NAME ${stem})
-  target_link_options(${stem}-shared PRIVATE $<$<NOT:$<BOOL:${NPUC_SANITIZE}>>:-Wl,-z,defs>)
+  if(NOT NPUC_SANITIZE) # a sanitizer's runtime is found at load time only
+    target_link_options(${stem}-shared PRIVATE -Wl,-z,defs)
+  endif()
   set_target_properties(${stem}-static PROPERTIES LINKER_LANGUAGE C EXPORT_NAME ${stem}-static)
   foreach(kind shared static)
     set_target_properties(${stem}-${kind} PROPERTIES OUTPUT_NAME ${stem})

@@ -30,9 +30,7 @@ struct arena {
 /* The one process-wide setting: documented as set once, before any other call; atomic so that a late set is not a data race. */
 static _Atomic(void (*)(size_t)) oom_handler;
 
-void npuc_set_oom_handler(void (*handler)(size_t bytes)) {
-  atomic_store(&oom_handler, handler);
-}
+void npuc_set_oom_handler(void (*handler)(size_t bytes)) { atomic_store(&oom_handler, handler); }
 
 _Noreturn static void out_of_memory(size_t bytes) {
   void (*handler)(size_t) = atomic_load(&oom_handler);
@@ -140,9 +138,7 @@ char *npuc_arena_strn(arena *a, const char *text, size_t n) {
   return p;
 }
 
-char *npuc_arena_str(arena *a, const char *text) {
-  return npuc_arena_strn(a, text, strlen(text));
-}
+char *npuc_arena_str(arena *a, const char *text) { return npuc_arena_strn(a, text, strlen(text)); }
 
 char *npuc_arena_vprintf(arena *a, const char *format, va_list args) {
   va_list again;
@@ -173,9 +169,7 @@ void *npuc_arena_grow(arena *a, void *array, size_t count, size_t need, size_t e
   return fresh;
 }
 
-size_t npuc_arena_used(const arena *a) {
-  return a->used;
-}
+size_t npuc_arena_used(const arena *a) { return a->used; }
 
 void *npuc_buffer_create(size_t bytes) {
   if (bytes > SIZE_MAX - 64) return NULL;
@@ -185,6 +179,4 @@ void *npuc_buffer_create(size_t bytes) {
   return p;
 }
 
-void npuc_buffer_destroy(void *buffer) {
-  free(buffer);
-}
+void npuc_buffer_destroy(void *buffer) { free(buffer); }

@@ -12,9 +12,7 @@
 static const char *const level_names[] = {"scalar", "neon", "avx2", "avx512"};
 #define LEVELS (sizeof level_names / sizeof level_names[0])
 
-const char *npuc_cpu_name(cpu_level level) {
-  return level_names[level];
-}
+const char *npuc_cpu_name(cpu_level level) { return level_names[level]; }
 
 #if defined(__x86_64__)
 
@@ -34,29 +32,19 @@ cpu_level npuc_cpu_best(void) {
   return CPU_AVX2;
 }
 
-static bool has_level(cpu_level level, cpu_level best) {
-  return level != CPU_NEON && level <= best;
-}
+static bool has_level(cpu_level level, cpu_level best) { return level != CPU_NEON && level <= best; }
 
 #elif defined(__aarch64__)
 
-cpu_level npuc_cpu_best(void) {
-  return CPU_NEON; /* part of the base architecture */
-}
+cpu_level npuc_cpu_best(void) { return CPU_NEON; /* part of the base architecture */ }
 
-static bool has_level(cpu_level level, cpu_level best) {
-  return level <= best;
-}
+static bool has_level(cpu_level level, cpu_level best) { return level <= best; }
 
 #else
 
-cpu_level npuc_cpu_best(void) {
-  return CPU_SCALAR;
-}
+cpu_level npuc_cpu_best(void) { return CPU_SCALAR; }
 
-static bool has_level(cpu_level level, cpu_level best) {
-  return level <= best;
-}
+static bool has_level(cpu_level level, cpu_level best) { return level <= best; }
 
 #endif
 

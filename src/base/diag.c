@@ -67,13 +67,9 @@ void npuc_diag_destroy(diag *d) {
   free(d);
 }
 
-static bool same_text(const char *a, const char *b) {
-  return a == b || (a && b && strcmp(a, b) == 0);
-}
+static bool same_text(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
 
-static const char *copy_text(arena *memory, const char *text) {
-  return text ? npuc_arena_str(memory, text) : NULL;
-}
+static const char *copy_text(arena *memory, const char *text) { return text ? npuc_arena_str(memory, text) : NULL; }
 
 /* The last kept record of this kind when enough of them are kept already, else NULL. */
 static diag_record *find_full(const diag *d, diag_severity severity, diag_code code, const diag_place *place) {
@@ -121,6 +117,7 @@ static void add(diag *d, diag_severity severity, diag_code code, const diag_plac
   pthread_mutex_unlock(&d->lock);
 }
 
+#undef npuc_fail /* the analyzer's view of it, in diag.h */
 npuc_status npuc_fail(diag *d, diag_code code, const diag_place *place, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -168,13 +165,9 @@ const char *npuc_diag_set_file(diag *d, const char *file) {
   return earlier;
 }
 
-size_t npuc_diag_count(const diag *d) {
-  return d ? d->count : 0;
-}
+size_t npuc_diag_count(const diag *d) { return d ? d->count : 0; }
 
-const diag_record *npuc_diag_at(const diag *d, size_t index) {
-  return d && index < d->count ? d->records[index] : NULL;
-}
+const diag_record *npuc_diag_at(const diag *d, size_t index) { return d && index < d->count ? d->records[index] : NULL; }
 
 const diag_record *npuc_diag_first_error(const diag *d) {
   for (size_t i = 0; d && i < d->count; i++) {
@@ -183,9 +176,7 @@ const diag_record *npuc_diag_first_error(const diag *d) {
   return NULL;
 }
 
-const diag_info *npuc_diag_info(diag_code code) {
-  return &infos[code];
-}
+const diag_info *npuc_diag_info(diag_code code) { return &infos[code]; }
 
 bool npuc_diag_find(const char *text, diag_code *out_code) {
   for (int i = 0; i < (int)NPUC_DIAG_COUNT; i++) {

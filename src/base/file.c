@@ -74,17 +74,11 @@ void npuc_file_release(mapped_file *file) {
   free(file);
 }
 
-const uint8_t *npuc_file_bytes(const mapped_file *file) {
-  return file->bytes;
-}
+const uint8_t *npuc_file_bytes(const mapped_file *file) { return file->bytes; }
 
-size_t npuc_file_size(const mapped_file *file) {
-  return file->size;
-}
+size_t npuc_file_size(const mapped_file *file) { return file->size; }
 
-const char *npuc_file_path(const mapped_file *file) {
-  return file->path;
-}
+const char *npuc_file_path(const mapped_file *file) { return file->path; }
 
 void npuc_file_drop(const mapped_file *file, size_t offset, size_t bytes) {
   if (!file->bytes || offset >= file->size) return;

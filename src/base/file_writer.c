@@ -130,9 +130,7 @@ npuc_status npuc_writer_printf(file_writer *w, const char *format, ...) {
   return status;
 }
 
-uint64_t npuc_writer_offset(const file_writer *w) {
-  return w->offset;
-}
+uint64_t npuc_writer_offset(const file_writer *w) { return w->offset; }
 
 /* The new name itself must reach the disk too. Some file systems refuse to sync a folder; the file is whole all the same. */
 static void sync_folder(const char *path) {

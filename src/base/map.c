@@ -83,9 +83,7 @@ static void *put(map *m, const char *key, size_t n, void *value) {
   return NULL;
 }
 
-void *npuc_map_put(map *m, const char *key, void *value) {
-  return put(m, key, strlen(key), value);
-}
+void *npuc_map_put(map *m, const char *key, void *value) { return put(m, key, strlen(key), value); }
 
 static entry *find(const map *m, const char *key, size_t n) {
   if (m->n_slots == 0) return NULL;
@@ -98,9 +96,7 @@ void *npuc_map_getn(const map *m, const char *key, size_t n) {
   return e ? e->value : NULL;
 }
 
-void *npuc_map_get(const map *m, const char *key) {
-  return npuc_map_getn(m, key, strlen(key));
-}
+void *npuc_map_get(const map *m, const char *key) { return npuc_map_getn(m, key, strlen(key)); }
 
 bool npuc_map_remove(map *m, const char *key) {
   entry *e = find(m, key, strlen(key));
@@ -110,9 +106,7 @@ bool npuc_map_remove(map *m, const char *key) {
   return true;
 }
 
-size_t npuc_map_count(const map *m) {
-  return m->live;
-}
+size_t npuc_map_count(const map *m) { return m->live; }
 
 bool npuc_map_next(const map *m, size_t *cursor, const char **out_key, void **out_value) {
   while (*cursor < m->n_entries) {
@@ -146,6 +140,4 @@ const char *npuc_internn(interner *in, const char *text, size_t n) {
   return e->key;
 }
 
-const char *npuc_intern(interner *in, const char *text) {
-  return npuc_internn(in, text, strlen(text));
-}
+const char *npuc_intern(interner *in, const char *text) { return npuc_internn(in, text, strlen(text)); }

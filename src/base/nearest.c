@@ -8,13 +8,9 @@
 
 #define LONGEST 64
 
-static size_t smaller(size_t a, size_t b) {
-  return a < b ? a : b;
-}
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-static int folded(char c) {
-  return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
-}
+static int folded(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; }
 
 static size_t edit_distance(const char *a, size_t n, const char *b, size_t m) {
   size_t rows[3][LONGEST + 1]; /* rows[i % 3][j]: distance of a[0..i) and b[0..j) */

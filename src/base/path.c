@@ -34,9 +34,7 @@ npuc_status npuc_dir_create(diag *d, const char *path) {
   return fail_path(d, NPUC_DIAG_E0004, path, error);
 }
 
-static int compare_names(const void *a, const void *b) {
-  return strcmp(*(char *const *)a, *(char *const *)b);
-}
+static int compare_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 npuc_status npuc_dir_list(diag *d, arena *a, const char *path, char ***out_names, size_t *out_count) {
   *out_names = NULL;

@@ -10,9 +10,7 @@ void npuc_progress_report(const progress *p, const char *what, uint64_t done, ui
   if (p && p->report) p->report(p->user, what, done, total);
 }
 
-bool npuc_progress_cancelled(const progress *p) {
-  return p && p->cancelled && p->cancelled(p->user);
-}
+bool npuc_progress_cancelled(const progress *p) { return p && p->cancelled && p->cancelled(p->user); }
 
 double npuc_clock_seconds(void) {
   struct timespec now;
@@ -20,6 +18,4 @@ double npuc_clock_seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-uint64_t npuc_peak_rss_bytes(void) {
-  return npuc_os_peak_rss_bytes();
-}
+uint64_t npuc_peak_rss_bytes(void) { return npuc_os_peak_rss_bytes(); }

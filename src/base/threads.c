@@ -138,9 +138,7 @@ void npuc_pool_destroy(thread_pool *pool) {
   free(pool);
 }
 
-size_t npuc_pool_threads(const thread_pool *pool) {
-  return pool ? pool->n_helpers + 1 : 1;
-}
+size_t npuc_pool_threads(const thread_pool *pool) { return pool ? pool->n_helpers + 1 : 1; }
 
 static void run_here(const job *j, size_t worker) {
   for (size_t begin = 0; begin < j->n;) {

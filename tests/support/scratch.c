@@ -16,6 +16,4 @@ char *npuc_scratch_create(arena *a) {
   return path;
 }
 
-void npuc_scratch_remove(const char *path) {
-  assert_int_equal(npuc_path_remove(NULL, path), NPUC_OK);
-}
+void npuc_scratch_remove(const char *path) { assert_int_equal(npuc_path_remove(NULL, path), NPUC_OK); }

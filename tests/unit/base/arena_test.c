@@ -110,22 +110,16 @@ static int status_of(void (*act)(arena *a)) {
   return WEXITSTATUS(status);
 }
 
-static void overflowing_array(arena *a) {
-  (void)npuc_arena_array(a, SIZE_MAX / 8 + 2, 8); /* would wrap to 8 bytes */
-}
+static void overflowing_array(arena *a) { (void)npuc_arena_array(a, SIZE_MAX / 8 + 2, 8); /* would wrap to 8 bytes */ }
 
-static void overflowing_alloc(arena *a) {
-  (void)npuc_arena_alloc(a, SIZE_MAX - 3);
-}
+static void overflowing_alloc(arena *a) { (void)npuc_arena_alloc(a, SIZE_MAX - 3); }
 
 static void overflowing_growth(arena *a) {
   size_t capacity = 1;
   (void)npuc_arena_grow(a, NULL, 0, SIZE_MAX / 4, 16, &capacity);
 }
 
-static void fitting_array(arena *a) {
-  (void)npuc_arena_array(a, 1000, 8);
-}
+static void fitting_array(arena *a) { (void)npuc_arena_array(a, 1000, 8); }
 
 static void overflow_goes_to_the_handler(void **state) {
   (void)state;

@@ -13,9 +13,7 @@ typedef struct told {
   uint64_t done, total;
 } told;
 
-static void tell(void *user, const char *what, uint64_t done, uint64_t total) {
-  *(told *)user = (told){what, done, total};
-}
+static void tell(void *user, const char *what, uint64_t done, uint64_t total) { *(told *)user = (told){what, done, total}; }
 
 static bool yes(void *user) {
   (void)user;

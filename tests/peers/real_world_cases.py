@@ -4,7 +4,7 @@
     python real_world_cases.py [--out DIR]          write them
     python real_world_cases.py --check              are the committed ones what this script makes, and do the judges agree?
 
-A case folder holds model.onnx.txt (ONNX text), input_NAME.npy and output_NAME.npy (the right values), and where a known wrong
+A case folder holds model.onnx.txt (ONNX text), the same as model.onnx, input_NAME.npy and output_NAME.npy (the right values), and where a known wrong
 answer exists wrong_NAME.npy, which a test must refuse. Right values are computed here in float64 from the operator's formula or by
 PyTorch; ONNX Runtime and ONNX's reference evaluator must agree before anything is written.
 """
@@ -242,6 +242,7 @@ def write(name, case, out):
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.onnx.txt").write_text(case.text)
+    (folder / "model.onnx").write_bytes(onnx.parser.parse_model(case.text).SerializeToString(deterministic=True))
     for kind, arrays in (("input", case.inputs), ("output", case.outputs), ("wrong", case.wrong)):
         for value, array in arrays.items():
             np.save(folder / f"{kind}_{value}.npy", array)

@@ -65,7 +65,8 @@ struct node {
   const char *name; /* unique in the graph; never NULL after import */
   uint32_t id;
   value **inputs; /* NULL entry: omitted optional input */
-  int32_t n_inputs;
+  uint32_t *use_slots; /* where inputs[i]->uses has this use: makes removing one O(1) */
+  int32_t n_inputs, inputs_capacity;
   value **outputs; /* NULL entry: omitted optional output */
   int32_t n_outputs;
   void *attributes; /* op->attributes_bytes bytes, or NULL when the op has none */
@@ -87,6 +88,7 @@ struct graph {
   size_t n_nodes;
   map *values; /* name -> value, all live values */
   map *node_names;
+  map *suffixes; /* base name -> lower bound of its smallest free suffix */
   uint32_t next_value_id, next_node_id;
 };
 
@@ -97,6 +99,8 @@ struct module {
   size_t n_graphs;
   const char **symbols; /* dim symbol names by id */
   size_t n_symbols, symbols_capacity;
+  map *symbol_dims;   /* name -> dim * */
+  size_t next_fresh_symbol;
   map *metadata; /* string -> char *: model metadata_props */
   const char *source_path; /* file it was read from, or NULL */
   const char *producer;
@@ -121,9 +125,10 @@ dim npuc_module_fresh_symbol(module *m);
 graph *npuc_graph_create(module *m, const char *name); /* appended to m->graphs */
 value *npuc_graph_value(const graph *g, const char *name); /* NULL if none */
 node *npuc_graph_node(const graph *g, const char *name);
-/* `name` when free, else name_1, name_2 ... (interned). */
+/* `name` when free among values and nodes, else the first free of name_1, name_2 ... (interned). Depends on the present names only, not on history. */
 const char *npuc_graph_unique_name(graph *g, const char *name);
 
+/* `name` must be free. */
 value *npuc_graph_add_input(graph *g, const char *name, dtype type, const shape *s);
 /* Marks an existing value as the next output. */
 void npuc_graph_add_output(graph *g, value *v);
@@ -134,20 +139,24 @@ value *npuc_graph_add_constant(graph *g, const char *name, const tensor *t);
 /* New values for constants whose content is made now: small int64 vector / scalar (n < 0) or float32. Copied into the arena. */
 value *npuc_graph_constant_ints(graph *g, const char *name, dtype type, const int64_t *values, int64_t n);
 value *npuc_graph_constant_floats(graph *g, const char *name, const float *values, int64_t n);
-/* Free-standing value without producer, to be given to npuc_graph_insert_node as an output or set later. */
+/* For this and the three above, a name that is taken gets a suffix. A free-standing value without producer, to be given to npuc_graph_insert_node as an output or set later. */
 value *npuc_graph_add_value(graph *g, const char *name, dtype type, const shape *s);
 
 /* Inserts before `before` (NULL: at the end). Attributes zero/default-initialised per op table. `inputs` may hold NULL. Creates
  * n_outputs fresh values named after the node ("name" or "name_outK"), dtype and shape unknown. location may be NULL. */
 node *npuc_graph_insert_node(graph *g, node *before, const op_def *op, const char *name, value *const *inputs,
                              int32_t n_inputs, int32_t n_outputs, const location *loc);
-/* As above with given output values (each without a producer). For importers. */
+/* As above with given output values, NULL where omitted (each without a producer). For importers. */
 node *npuc_graph_insert_node_with_outputs(graph *g, node *before, const op_def *op, const char *name, value *const *inputs,
                                           int32_t n_inputs, value *const *outputs, int32_t n_outputs, const location *loc);
 void npuc_node_set_input(node *n, int32_t index, value *v); /* index may be n_inputs (append) */
 void npuc_node_truncate_inputs(node *n, int32_t count);
-/* Every use of `from` (and graph outputs) becomes `to`. When `from` is a graph output, `to` takes its name (ports keep their names). */
+/* Every use of `from` (and graph outputs) becomes `to`. When `from` is a graph output, `to` takes its name (ports keep their names). Where
+ * `to` has a port's name already (it is an input or another output), the output becomes a new Identity of it, placed at the end, unless
+ * `from` is that Identity already. */
 void npuc_value_replace(value *from, value *to);
+/* The quantized type, copied into the arena; NULL clears it. */
+void npuc_value_set_quant(value *v, const quant *q);
 /* No output may have uses or be a graph output. Unlinks the outputs' values and drops uses of inputs. */
 void npuc_graph_remove_node(graph *g, node *n);
 /* A value without producer and uses that is not an input or output. */

@@ -44,6 +44,7 @@ typedef struct attr_field {
   float default_float;
   const char *default_string;
   const char *doc;
+  int32_t since_version; /* opset that has this attribute, when later than the operator's oldest_version: write it (and raise the file's opset) only when it is not the default */
 } attr_field;
 
 /* -- shape inference -- */

@@ -16,4 +16,11 @@ void npuc_graph_unlink_node(graph *g, node *n);
 /* module.c: a tensor that lives as long as the module: shares a counted owner, else (copy) the bytes are copied into the arena. */
 const tensor *npuc_module_tensor(module *m, const tensor *t, bool copy);
 
+/* infer.c: what a value says by itself (a constant's small content included), and one node's outputs from its inputs. `inputs` has n_inputs
+ * entries, `outputs` n_outputs. module NULL: no new symbols. */
+fact npuc_fact_of_value(const value *v, arena *scratch);
+npuc_status npuc_infer_outputs(diag *d, module *m, arena *scratch, const node *n, const fact *const *inputs, fact *outputs) NPUC_MUST_USE;
+/* The more exact of what was declared for a value and what was inferred, into `inferred`; E0413, E0414 when they contradict. */
+npuc_status npuc_fact_merge(diag *d, const value *v, dtype declared_type, const shape *declared, fact *inferred) NPUC_MUST_USE;
+
 #endif

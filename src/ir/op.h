@@ -151,6 +151,11 @@ static inline bool node_is(const node *n, op_id id) { return n && n->op == npuc_
 npuc_status npuc_graph_infer(diag *d, graph *g) NPUC_MUST_USE;
 /* The same without touching the graph: inputs given by `inputs` (static), result facts indexed by value id (graph->next_value_id entries, in scratch). */
 npuc_status npuc_graph_infer_facts(diag *d, const graph *g, const fact *inputs, arena *scratch, fact **out_facts) NPUC_MUST_USE;
+/* One node, from what its inputs' values say (contents of constants are known, other contents are not): writes its outputs' types and
+ * shapes, then completes its attributes. For passes and rewrites that add nodes. */
+npuc_status npuc_node_infer(diag *d, node *n) NPUC_MUST_USE;
+/* Forgets the shapes of all values that a node makes; before npuc_graph_infer when input shapes were changed. */
+void npuc_graph_forget_shapes(graph *g);
 /* Structure, names, SSA, order, arity, attributes, types. Every violation is a diagnostic. `after` names the pass for the message (may be NULL). */
 npuc_status npuc_graph_verify(diag *d, const graph *g, const char *after) NPUC_MUST_USE;
 npuc_status npuc_module_verify(diag *d, const module *m, const char *after) NPUC_MUST_USE;

@@ -190,11 +190,6 @@ static void slice_elements(infer_context *c, int64_t start, int64_t end, int64_t
   npuc_elements_write(c, 0, &cut);
 }
 
-static void free_dims(infer_context *c, const shape *x) {
-  c->outputs[0].shape.rank = x->rank;
-  for (int32_t i = 0; i < x->rank; i++) c->outputs[0].shape.dims[i] = npuc_infer_free_dim(c, 0, i);
-}
-
 /* starts and ends may be partly unknown; then the axis is free. */
 static npuc_status slice_axes(infer_context *c, const shape *x, const axes_list *axes, const elements *starts, const elements *ends, const elements *steps) {
   shape *y = &c->outputs[0].shape;
@@ -227,7 +222,7 @@ static npuc_status slice_infer(infer_context *c) {
   const fact *given_steps = npuc_fact_input(c, 4);
   bool steps_known = !given_steps || npuc_elements_numbers(given_steps, &steps);
   if (!axes_known || !steps_known || !npuc_elements_read(npuc_fact_input(c, 1), &starts) || !npuc_elements_read(npuc_fact_input(c, 2), &ends)) {
-    free_dims(c, &x->shape);
+    npuc_infer_free_shape(c, x->shape.rank);
     return NPUC_OK;
   }
   int32_t wanted = axes.count < 0 ? starts.count : axes.count;
@@ -280,7 +275,7 @@ static npuc_status pad_infer(infer_context *c) {
   axes_list axes;
   NPUC_TRY(npuc_infer_axes(c, 3, x->shape.rank, &axes_known, &axes));
   if (!axes_known || !npuc_elements_read(npuc_fact_input(c, 1), &pads)) {
-    free_dims(c, &x->shape);
+    npuc_infer_free_shape(c, x->shape.rank);
     return NPUC_OK;
   }
   int32_t n = axes.count < 0 ? x->shape.rank : axes.count;

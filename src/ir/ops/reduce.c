@@ -31,13 +31,6 @@ static shape reduced_shape(const shape *x, unsigned reduced, bool keepdims) {
   return y;
 }
 
-/* Axes are known only at run time: with keepdims the rank at least is known. */
-static void free_shape(infer_context *c, const shape *x, bool keepdims) {
-  if (!keepdims) return;
-  c->outputs[0].shape.rank = x->rank;
-  for (int32_t i = 0; i < x->rank; i++) c->outputs[0].shape.dims[i] = npuc_infer_free_dim(c, 0, i);
-}
-
 static npuc_status reduce_infer(infer_context *c) {
   const reduce_attributes *a = NPUC_ATTRS(reduce_attributes, c->node);
   const fact *x = npuc_fact_input(c, 0);
@@ -47,8 +40,8 @@ static npuc_status reduce_infer(infer_context *c) {
   bool known;
   axes_list axes;
   NPUC_TRY(npuc_infer_axes(c, 1, x->shape.rank, &known, &axes));
-  if (!known) {
-    free_shape(c, &x->shape, a->keepdims != 0);
+  if (!known) { /* the axes come at run time: with keepdims the rank at least is known */
+    if (a->keepdims) npuc_infer_free_shape(c, x->shape.rank);
     return NPUC_OK;
   }
   unsigned reduced = 0;

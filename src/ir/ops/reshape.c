@@ -110,12 +110,7 @@ static npuc_status reshape_infer(infer_context *c) {
   elements e;
   shape y = SHAPE_UNKNOWN;
   if (!npuc_elements_read(target, &e)) {
-    /* Its length, where known, is the rank at least. */
-    dim length = target->shape.rank == 1 ? target->shape.dims[0] : DIM_UNKNOWN;
-    if (!dim_is_number(length) || length > MAX_RANK) return NPUC_OK;
-    y.rank = (int32_t)length;
-    for (int32_t i = 0; i < y.rank; i++) y.dims[i] = npuc_infer_free_dim(c, 0, i);
-    c->outputs[0].shape = y;
+    npuc_infer_free_target(c, target);
     return NPUC_OK;
   }
   if (e.count > MAX_RANK) return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0443, "shape", "%d dims given; at most %d are supported", e.count, MAX_RANK);
@@ -152,8 +147,7 @@ static npuc_status flatten_infer(infer_context *c) {
   int64_t axis = NPUC_ATTRS(axis_attributes, c->node)->axis;
   shape y = {.rank = 2};
   if (rank < 0) {
-    for (int32_t i = 0; i < 2; i++) y.dims[i] = npuc_infer_free_dim(c, 0, i);
-    c->outputs[0].shape = y;
+    npuc_infer_free_shape(c, 2);
     return NPUC_OK;
   }
   if (axis < -rank || axis > rank) {

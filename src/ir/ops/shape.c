@@ -66,7 +66,10 @@ static npuc_status filled_infer(infer_context *c) {
     return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, "value", "%lld elements given; one wanted", (long long)npuc_tensor_elements(t));
   }
   elements e;
-  if (!npuc_elements_read(npuc_fact_input(c, 0), &e)) return NPUC_OK;
+  if (!npuc_elements_read(npuc_fact_input(c, 0), &e)) {
+    npuc_infer_free_target(c, npuc_fact_input(c, 0));
+    return NPUC_OK;
+  }
   if (e.count > MAX_RANK) return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0443, "input", "%d dims given; at most %d are supported", e.count, MAX_RANK);
   shape y = {.rank = e.count};
   for (int32_t i = 0; i < e.count; i++) {

@@ -90,6 +90,18 @@ dim npuc_infer_free_dim(const infer_context *c, int32_t output, int32_t axis) {
   return c->module ? npuc_module_fresh_symbol(c->module) : DIM_UNKNOWN;
 }
 
+void npuc_infer_free_shape(infer_context *c, int32_t rank) {
+  shape *y = &c->outputs[0].shape;
+  y->rank = rank;
+  for (int32_t i = 0; i < rank; i++) y->dims[i] = npuc_infer_free_dim(c, 0, i);
+}
+
+void npuc_infer_free_target(infer_context *c, const fact *vector) {
+  if (!vector || vector->shape.rank != 1) return;
+  dim length = vector->shape.dims[0];
+  if (dim_is_number(length) && length <= MAX_RANK) npuc_infer_free_shape(c, (int32_t)length);
+}
+
 bool npuc_dim_merge(dim a, dim b, dim *out) {
   if (dim_is_number(a) && dim_is_number(b) && a != b) return false;
   if (dim_is_number(a) || b == DIM_UNKNOWN) {

@@ -52,6 +52,10 @@ dtype npuc_fact_type(const infer_context *c, int32_t index);
 npuc_status npuc_infer_same_type(infer_context *c, int32_t first, int32_t last);
 /* A dim of an output that cannot be computed: the symbol that the value already has, else a fresh one, else unknown. */
 dim npuc_infer_free_dim(const infer_context *c, int32_t output, int32_t axis);
+/* Output 0 of known rank and free dims. */
+void npuc_infer_free_shape(infer_context *c, int32_t rank);
+/* The same where only the length of the vector that holds its dims is known; unknown rank when not even that. */
+void npuc_infer_free_target(infer_context *c, const fact *vector);
 /* Two dims that must be equal: the one that says more into *out; false when they are different numbers. */
 bool npuc_dim_merge(dim a, dim b, dim *out);
 /* Product of count dims, `free_dim` where it cannot be said. */

@@ -25,9 +25,9 @@ window_axis npuc_window_axis(const window_fields *w, int32_t axis, int64_t kerne
 static int64_t span_of(const window_axis *a) { return a->dilation * (a->kernel - 1) + 1; }
 
 bool npuc_window_output(const window_axis *a, int64_t input, bool ceil_mode, int64_t *out_output) {
-  int64_t room = a->begin + input + a->end - span_of(a);
+  int64_t room = a->begin + input + a->end - span_of(a) + (ceil_mode ? a->stride - 1 : 0);
   if (room < 0) return false;
-  int64_t output = (ceil_mode ? (room + a->stride - 1) / a->stride : room / a->stride) + 1;
+  int64_t output = room / a->stride + 1;
   if (ceil_mode && (output - 1) * a->stride >= a->begin + input) output--;
   *out_output = output;
   return true;

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GraphProto: initializers and inputs become values, then every node's outputs do (each name once: SSA), then nodes are upgraded and added with their inputs
+ * looked up, so that the order of nodes in the file does not matter until the sort that finds cycles. */
+#include <string.h>
+
+#include "import/onnx/source.h"
+
+typedef struct value_info {
+  const char *name;
+  bool has_type, is_tensor;
+  dtype type;
+  shape shape;
+} value_info;
+
+typedef struct graph_record {
+  const char *name;
+  pb_reader *nodes, *initializers, *inputs, *outputs, *infos, *annotations;
+  size_t n_nodes, n_initializers, n_inputs, n_outputs, n_infos, n_annotations;
+} graph_record;
+
+/* -- types -- */
+static npuc_status read_dim(onnx_source *s, pb_reader r, dim *out) {
+  pb_field f;
+  *out = DIM_UNKNOWN;
+  while (npuc_pb_next(&r, &f)) {
+    if (f.number == DIM_VALUE) {
+      int64_t v = npuc_pb_int(&r, &f);
+      *out = v >= 0 ? v : DIM_UNKNOWN; /* -1 is how some exporters write "not known" */
+    } else if (f.number == DIM_PARAM) {
+      const char *symbol = npuc_onnx_text(s, &r, &f);
+      if (symbol[0]) *out = npuc_module_symbol(s->m, symbol);
+    }
+  }
+  return npuc_pb_finish(&r, s->d, "Dimension");
+}
+
+static npuc_status read_shape(onnx_source *s, const char *name, pb_reader r, shape *out) {
+  pb_field f;
+  out->rank = 0;
+  while (npuc_pb_next(&r, &f)) {
+    if (f.number != SHAPE_DIM) continue;
+    if (out->rank == MAX_RANK) {
+      diag_place place = {.node = name};
+      return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the value has more than %d axes", MAX_RANK);
+    }
+    NPUC_TRY(read_dim(s, npuc_pb_message(&r, &f), &out->dims[out->rank]));
+    out->rank++;
+  }
+  return npuc_pb_finish(&r, s->d, "TensorShapeProto");
+}
+
+static npuc_status read_type(onnx_source *s, pb_reader r, value_info *v) {
+  pb_field f, inner_field;
+  while (npuc_pb_next(&r, &f)) {
+    if (f.number != TYPE_TENSOR) {
+      v->has_type |= f.wire == PB_LENGTH && f.number != 6;
+      continue;
+    }
+    v->has_type = v->is_tensor = true;
+    pb_reader inner = npuc_pb_message(&r, &f);
+    while (npuc_pb_next(&inner, &inner_field)) {
+      if (inner_field.number == TENSOR_TYPE_ELEMENT) {
+        int64_t type = npuc_pb_int(&inner, &inner_field);
+        v->type = type > 0 && type < DTYPE_END ? (dtype)type : DTYPE_NONE;
+      } else if (inner_field.number == TENSOR_TYPE_SHAPE) {
+        NPUC_TRY(read_shape(s, v->name, npuc_pb_message(&inner, &inner_field), &v->shape));
+      }
+    }
+    NPUC_TRY(npuc_pb_finish(&inner, s->d, "TypeProto.Tensor"));
+  }
+  return npuc_pb_finish(&r, s->d, "TypeProto");
+}
+
+static npuc_status read_info(onnx_source *s, pb_reader message, value_info *v) {
+  *v = (value_info){.name = "", .shape = SHAPE_UNKNOWN};
+  pb_reader r = message;
+  pb_field f;
+  while (npuc_pb_next(&r, &f)) {
+    if (f.number == INFO_NAME) v->name = npuc_onnx_text(s, &r, &f);
+  }
+  NPUC_TRY(npuc_pb_finish(&r, s->d, "ValueInfoProto"));
+  r = message;
+  while (npuc_pb_next(&r, &f)) {
+    if (f.number == INFO_TYPE) NPUC_TRY(read_type(s, npuc_pb_message(&r, &f), v));
+    if (f.number == INFO_METADATA) {
+      const char *key, *text;
+      npuc_onnx_entry(s, &r, &f, &key, &text);
+      if (strcmp(key, META_QUANT_AXIS) == 0 && text[0] >= '0' && text[0] < '0' + MAX_RANK && !text[1]) {
+        quant_axis *kept = NPUC_NEW(s->scratch, quant_axis);
+        kept->axis = text[0] - '0';
+        npuc_map_put(s->quant_axes, v->name, kept);
+      }
+    }
+  }
+  return npuc_pb_finish(&r, s->d, "ValueInfoProto");
+}
+
+/* -- the parts of the graph -- */
+static npuc_status fail_duplicate(onnx_source *s, const char *name, const char *what) {
+  diag_place place = {.part = s->g->name, .node = name};
+  return npuc_fail(s->d, NPUC_DIAG_E0416, &place, "the name '%s' of %s is already taken: each value is assigned once", name, what);
+}
+
+static npuc_status add_initializers(onnx_source *s, const graph_record *record) {
+  for (size_t i = 0; i < record->n_initializers; i++) {
+    tensor t;
+    const char *name;
+    NPUC_TRY(npuc_onnx_tensor(s, record->initializers[i], NULL, &t, &name));
+    if (!name[0]) return npuc_fail(s->d, NPUC_DIAG_E0417, NULL, "initializer %zu has no name", i);
+    if (npuc_graph_value(s->g, name)) return fail_duplicate(s, name, "an initializer");
+    npuc_onnx_check_finite(s, name, &t);
+    (void)npuc_graph_add_constant(s->g, name, &t);
+  }
+  return NPUC_OK;
+}
+
+static npuc_status add_inputs(onnx_source *s, const graph_record *record) {
+  size_t n_overridable = 0;
+  for (size_t i = 0; i < record->n_inputs; i++) {
+    value_info v;
+    NPUC_TRY(read_info(s, record->inputs[i], &v));
+    diag_place place = {.part = s->g->name, .node = v.name};
+    if (!v.name[0]) return npuc_fail(s->d, NPUC_DIAG_E0417, NULL, "input %zu has no name", i);
+    const value *known = npuc_graph_value(s->g, v.name);
+    if (known && known->constant) { /* before IR version 4 every initializer was an input too */
+      n_overridable += s->ir_version >= 4;
+      continue;
+    }
+    if (known) return fail_duplicate(s, v.name, "an input");
+    if (v.has_type && !v.is_tensor) return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the input is no tensor (a sequence, map, optional or sparse tensor)");
+    if (v.type == DTYPE_NONE || npuc_dtype_bits(v.type) == 0) {
+      return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the input's element type is %s", v.type == DTYPE_STRING ? "string" : "not given or unknown");
+    }
+    for (int32_t k = 0; k < v.shape.rank; k++) {
+      if (v.shape.dims[k] == DIM_UNKNOWN) v.shape.dims[k] = npuc_module_fresh_symbol(s->m);
+    }
+    (void)npuc_graph_add_input(s->g, v.name, v.type, &v.shape);
+  }
+  if (n_overridable) {
+    npuc_note(s->d, NPUC_DIAG_E0315, NULL, "%zu initializers are listed as inputs too; they become constants", n_overridable);
+  }
+  return NPUC_OK;
+}
+
+static npuc_status define_outputs(onnx_source *s, onnx_node *n) {
+  while (n->n_output_names && !n->output_names[n->n_output_names - 1][0]) n->n_output_names--;
+  n->outputs = NPUC_NEW_ARRAY(s->scratch, n->n_output_names, value *);
+  n->n_outputs = (int32_t)n->n_output_names;
+  for (size_t i = 0; i < n->n_output_names; i++) {
+    const char *name = n->output_names[i];
+    if (!name[0]) continue;
+    if (npuc_graph_value(s->g, name)) {
+      return npuc_onnx_fail(s, n, NPUC_DIAG_E0416, NULL, "the output '%s' is already defined elsewhere: each value is assigned once", name);
+    }
+    shape unknown = SHAPE_UNKNOWN;
+    n->outputs[i] = npuc_graph_add_value(s->g, name, DTYPE_NONE, &unknown);
+  }
+  return NPUC_OK;
+}
+
+static const char *nearest_value(onnx_source *s, const char *name) {
+  size_t n = npuc_map_count(s->g->values), cursor = 0, at = 0;
+  const char **names = NPUC_NEW_ARRAY(s->scratch, n, const char *);
+  void *v;
+  while (at < n && npuc_map_next(s->g->values, &cursor, &names[at], &v)) at++;
+  return npuc_nearest(name, names, at);
+}
+
+static npuc_status resolve_inputs(onnx_source *s, onnx_node *n) {
+  while (n->n_input_names && !n->input_names[n->n_input_names - 1][0]) n->n_input_names--;
+  n->inputs = NPUC_NEW_ARRAY(s->scratch, n->n_input_names, value *);
+  n->n_inputs = (int32_t)n->n_input_names;
+  for (size_t i = 0; i < n->n_input_names; i++) {
+    const char *name = n->input_names[i];
+    if (!name[0]) continue;
+    n->inputs[i] = npuc_graph_value(s->g, name);
+    if (n->inputs[i]) continue;
+    const char *near = nearest_value(s, name);
+    return npuc_onnx_fail(s, n, NPUC_DIAG_E0417, NULL, "input %zu, '%s', is defined nowhere%s%s%s", i, name, near ? " (nearest: '" : "", near ? near : "",
+                          near ? "')" : "");
+  }
+  return NPUC_OK;
+}
+
+static npuc_status apply_infos(onnx_source *s, const graph_record *record) {
+  for (size_t i = 0; i < record->n_infos + record->n_outputs; i++) {
+    value_info info;
+    NPUC_TRY(read_info(s, i < record->n_infos ? record->infos[i] : record->outputs[i - record->n_infos], &info));
+    value *v = npuc_graph_value(s->g, info.name);
+    if (!v || v->constant || v->is_input || !info.is_tensor) continue;
+    v->type = info.type;
+    v->shape = info.shape;
+  }
+  return NPUC_OK;
+}
+
+/* Unknown operators are gathered: a user wants to see all of them at once. */
+static npuc_status add_nodes(onnx_source *s, const graph_record *record) {
+  onnx_node **nodes = NPUC_NEW_ARRAY(s->scratch, record->n_nodes, onnx_node *);
+  for (size_t i = 0; i < record->n_nodes; i++) {
+    NPUC_TRY(npuc_onnx_parse_node(s, record->nodes[i], &nodes[i]));
+    NPUC_TRY(define_outputs(s, nodes[i]));
+  }
+  NPUC_TRY(apply_infos(s, record));
+  npuc_status unknown = NPUC_OK;
+  for (size_t i = 0; i < record->n_nodes; i++) {
+    NPUC_TRY(resolve_inputs(s, nodes[i]));
+    NPUC_TRY(npuc_onnx_upgrade(s, nodes[i]));
+    npuc_status status = npuc_onnx_add_node(s, nodes[i]);
+    if (status != NPUC_OK && status != NPUC_UNSUPPORTED) return status;
+    if (status != NPUC_OK) unknown = status;
+  }
+  return unknown;
+}
+
+static npuc_status add_outputs(onnx_source *s, const graph_record *record) {
+  if (record->n_outputs == 0) return npuc_fail(s->d, NPUC_DIAG_E0301, NULL, "the graph '%s' has no outputs", s->g->name);
+  for (size_t i = 0; i < record->n_outputs; i++) {
+    value_info info;
+    NPUC_TRY(read_info(s, record->outputs[i], &info));
+    diag_place place = {.part = s->g->name, .node = info.name};
+    value *v = npuc_graph_value(s->g, info.name);
+    if (!v) {
+      const char *near = nearest_value(s, info.name);
+      return npuc_fail(s->d, NPUC_DIAG_E0417, &place, "the graph's output '%s' is defined nowhere%s%s%s", info.name, near ? " (nearest: '" : "",
+                       near ? near : "", near ? "')" : "");
+    }
+    if (info.has_type && !info.is_tensor) return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the output is no tensor (a sequence, map, optional or sparse tensor)");
+    if (v->is_output) return fail_duplicate(s, info.name, "an output");
+    npuc_graph_add_output(s->g, v);
+  }
+  return NPUC_OK;
+}
+
+/* -- quantization annotations -- */
+static npuc_status quant_of(onnx_source *s, value *v, const value *scale, const value *zero_point) {
+  diag_place place = {.part = s->g->name, .node = v->name};
+  if (!scale || !scale->constant || !zero_point || !zero_point->constant) {
+    return npuc_fail(s->d, NPUC_DIAG_E0313, &place, "SCALE_TENSOR and ZERO_POINT_TENSOR must both name initializers");
+  }
+  const tensor *a = scale->constant, *b = zero_point->constant;
+  int64_t n = npuc_tensor_elements(a);
+  if (a->type != DTYPE_F32 || n < 1 || npuc_tensor_elements(b) != n) {
+    return npuc_fail(s->d, NPUC_DIAG_E0313, &place, "the scale must be float32, and scale and zero point of equal length (they have %lld and %lld elements)",
+                     (long long)n, (long long)npuc_tensor_elements(b));
+  }
+  quant *q = NPUC_NEW(s->m->arena, quant);
+  const quant_axis *axis = npuc_map_get(s->quant_axes, v->name);
+  q->axis = axis ? axis->axis : n > 1 ? 0 : -1;
+  q->scale = *a;
+  q->zero_point = *b;
+  v->quant = q;
+  return NPUC_OK;
+}
+
+static npuc_status read_annotation(onnx_source *s, pb_reader r) {
+  pb_field f;
+  const char *name = "", *key, *text;
+  value *scale = NULL, *zero_point = NULL;
+  while (npuc_pb_next(&r, &f)) {
+    if (f.number == ANNOTATION_TENSOR) name = npuc_onnx_text(s, &r, &f);
+    if (f.number != ANNOTATION_PARAMETERS) continue;
+    npuc_onnx_entry(s, &r, &f, &key, &text);
+    if (strcmp(key, "SCALE_TENSOR") == 0) scale = npuc_graph_value(s->g, text);
+    if (strcmp(key, "ZERO_POINT_TENSOR") == 0) zero_point = npuc_graph_value(s->g, text);
+  }
+  NPUC_TRY(npuc_pb_finish(&r, s->d, "TensorAnnotation"));
+  value *v = npuc_graph_value(s->g, name);
+  if (!v) return NPUC_OK;
+  NPUC_TRY(quant_of(s, v, scale, zero_point));
+  npuc_map_put(s->annotation_tensors, scale->name, scale);
+  npuc_map_put(s->annotation_tensors, zero_point->name, zero_point);
+  return NPUC_OK;
+}
+
+/* The tensors of scales are the annotation's, not the graph's, unless a node reads them too. */
+static void remove_annotation_tensors(onnx_source *s) {
+  size_t cursor = 0;
+  const char *name;
+  void *item;
+  while (npuc_map_next(s->annotation_tensors, &cursor, &name, &item)) {
+    value *v = item;
+    if (v->constant && !v->n_uses && !v->is_output && !v->quant) npuc_graph_remove_value(s->g, v);
+  }
+}
+
+/* -- all of it -- */
+static npuc_status gather(onnx_source *s, pb_reader message, graph_record *record) {
+  struct { uint32_t number; pb_reader **list; size_t *n; } lists[] = {
+      {GRAPH_NODE, &record->nodes, &record->n_nodes},       {GRAPH_INITIALIZER, &record->initializers, &record->n_initializers},
+      {GRAPH_INPUT, &record->inputs, &record->n_inputs},    {GRAPH_OUTPUT, &record->outputs, &record->n_outputs},
+      {GRAPH_VALUE_INFO, &record->infos, &record->n_infos}, {GRAPH_ANNOTATION, &record->annotations, &record->n_annotations}};
+  size_t n_lists = sizeof lists / sizeof *lists;
+  pb_reader r = message;
+  pb_field f;
+  record->name = "";
+  while (npuc_pb_next(&r, &f)) {
+    if (f.number == GRAPH_NAME) record->name = npuc_onnx_text(s, &r, &f);
+    if (f.number == GRAPH_SPARSE_INITIALIZER) return npuc_fail(s->d, NPUC_DIAG_E0305, NULL, "the graph has sparse initializers");
+    for (size_t i = 0; i < n_lists; i++) *lists[i].n += f.number == lists[i].number;
+  }
+  NPUC_TRY(npuc_pb_finish(&r, s->d, "GraphProto"));
+  for (size_t i = 0; i < n_lists; i++) {
+    *lists[i].list = NPUC_NEW_ARRAY(s->scratch, *lists[i].n, pb_reader);
+    *lists[i].n = 0;
+  }
+  r = message;
+  while (npuc_pb_next(&r, &f)) {
+    for (size_t i = 0; i < n_lists; i++) {
+      if (f.number == lists[i].number) (*lists[i].list)[(*lists[i].n)++] = npuc_pb_message(&r, &f);
+    }
+  }
+  return npuc_pb_finish(&r, s->d, "GraphProto");
+}
+
+npuc_status npuc_onnx_graph(onnx_source *s, pb_reader message) {
+  graph_record record = {0};
+  NPUC_TRY(gather(s, message, &record));
+  s->g = npuc_graph_create(s->m, record.name[0] ? record.name : "main");
+  NPUC_TRY(add_initializers(s, &record));
+  NPUC_TRY(add_inputs(s, &record));
+  NPUC_TRY(add_nodes(s, &record));
+  NPUC_TRY(add_outputs(s, &record));
+  for (size_t i = 0; i < record.n_annotations; i++) NPUC_TRY(read_annotation(s, record.annotations[i]));
+  remove_annotation_tensors(s);
+  return npuc_graph_sort(s->d, s->g);
+}

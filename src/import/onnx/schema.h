@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Field numbers of onnx.proto's messages (ONNX 1.23, IR version 14), only of what is read or written here. */
+#ifndef NPUC_IMPORT_ONNX_SCHEMA_H
+#define NPUC_IMPORT_ONNX_SCHEMA_H
+
+enum {
+  MODEL_IR_VERSION = 1,
+  MODEL_PRODUCER_NAME = 2,
+  MODEL_PRODUCER_VERSION = 3,
+  MODEL_GRAPH = 7,
+  MODEL_OPSET_IMPORT = 8,
+  MODEL_METADATA = 14,
+  MODEL_TRAINING_INFO = 20,
+  MODEL_FUNCTIONS = 25
+};
+enum { OPSET_DOMAIN = 1, OPSET_VERSION = 2 };
+enum { ENTRY_KEY = 1, ENTRY_VALUE = 2 };
+enum {
+  GRAPH_NODE = 1,
+  GRAPH_NAME = 2,
+  GRAPH_INITIALIZER = 5,
+  GRAPH_INPUT = 11,
+  GRAPH_OUTPUT = 12,
+  GRAPH_VALUE_INFO = 13,
+  GRAPH_ANNOTATION = 14,
+  GRAPH_SPARSE_INITIALIZER = 15
+};
+enum { ANNOTATION_TENSOR = 1, ANNOTATION_PARAMETERS = 2 };
+enum { INFO_NAME = 1, INFO_TYPE = 2, INFO_METADATA = 4 };
+enum { TYPE_TENSOR = 1, TYPE_SEQUENCE = 4, TYPE_MAP = 5, TYPE_OPAQUE = 7, TYPE_SPARSE = 8, TYPE_OPTIONAL = 9 };
+enum { TENSOR_TYPE_ELEMENT = 1, TENSOR_TYPE_SHAPE = 2 };
+enum { SHAPE_DIM = 1, DIM_VALUE = 1, DIM_PARAM = 2 };
+enum {
+  NODE_INPUT = 1,
+  NODE_OUTPUT = 2,
+  NODE_NAME = 3,
+  NODE_OP_TYPE = 4,
+  NODE_ATTRIBUTE = 5,
+  NODE_DOMAIN = 7,
+  NODE_METADATA = 9
+};
+enum {
+  ATTRIBUTE_NAME = 1,
+  ATTRIBUTE_F = 2,
+  ATTRIBUTE_I = 3,
+  ATTRIBUTE_S = 4,
+  ATTRIBUTE_T = 5,
+  ATTRIBUTE_G = 6,
+  ATTRIBUTE_FLOATS = 7,
+  ATTRIBUTE_INTS = 8,
+  ATTRIBUTE_STRINGS = 9,
+  ATTRIBUTE_TENSORS = 10,
+  ATTRIBUTE_GRAPHS = 11,
+  ATTRIBUTE_TYPE = 20,
+  ATTRIBUTE_REF_NAME = 21,
+  ATTRIBUTE_SPARSE = 22
+};
+enum {
+  TENSOR_DIMS = 1,
+  TENSOR_DATA_TYPE = 2,
+  TENSOR_SEGMENT = 3,
+  TENSOR_FLOAT_DATA = 4,
+  TENSOR_INT32_DATA = 5,
+  TENSOR_STRING_DATA = 6,
+  TENSOR_INT64_DATA = 7,
+  TENSOR_NAME = 8,
+  TENSOR_RAW_DATA = 9,
+  TENSOR_DOUBLE_DATA = 10,
+  TENSOR_UINT64_DATA = 11,
+  TENSOR_EXTERNAL_DATA = 13,
+  TENSOR_DATA_LOCATION = 14,
+  TENSOR_METADATA = 16
+};
+enum {
+  FUNCTION_NAME = 1,
+  FUNCTION_INPUT = 4,
+  FUNCTION_OUTPUT = 5,
+  FUNCTION_ATTRIBUTE = 6,
+  FUNCTION_NODE = 7,
+  FUNCTION_OPSET_IMPORT = 9,
+  FUNCTION_DOMAIN = 10
+};
+
+/* AttributeProto.AttributeType */
+typedef enum onnx_attribute_type {
+  ONNX_UNDEFINED = 0,
+  ONNX_FLOAT = 1,
+  ONNX_INT = 2,
+  ONNX_STRING = 3,
+  ONNX_TENSOR = 4,
+  ONNX_GRAPH = 5,
+  ONNX_FLOATS = 6,
+  ONNX_INTS = 7,
+  ONNX_STRINGS = 8,
+  ONNX_TENSORS = 9,
+  ONNX_GRAPHS = 10,
+  ONNX_SPARSE = 11
+} onnx_attribute_type;
+
+enum { ONNX_OLDEST_IR = 3, ONNX_NEWEST_IR = 14, ONNX_OLDEST_OPSET = 7, ONNX_NEWEST_OPSET = 28, ONNX_OLDEST_WRITTEN = 21 };
+
+/* Keys of metadata_props that are ours. */
+#define META_PLACE "npuc.place"
+#define META_PLACE_REASON "npuc.place_reason"
+#define META_LOCATION "npuc.location"
+#define META_DERIVED "npuc.derived." /* followed by 0, 1, ... */
+#define META_QUANT_AXIS "npuc.quant_axis"
+#define META_PRODUCER "npuc.source_producer"
+
+#endif

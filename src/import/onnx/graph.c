@@ -244,12 +244,9 @@ static npuc_status quant_of(onnx_source *s, value *v, const value *scale, const 
     return npuc_fail(s->d, NPUC_DIAG_E0313, &place, "the scale must be float32, and scale and zero point of equal length (they have %lld and %lld elements)",
                      (long long)n, (long long)npuc_tensor_elements(b));
   }
-  quant *q = NPUC_NEW(s->m->arena, quant);
   const quant_axis *axis = npuc_map_get(s->quant_axes, v->name);
-  q->axis = axis ? axis->axis : n > 1 ? 0 : -1;
-  q->scale = *a;
-  q->zero_point = *b;
-  v->quant = q;
+  const quant q = {.axis = axis ? axis->axis : n > 1 ? 0 : -1, .scale = *a, .zero_point = *b};
+  npuc_value_set_quant(v, &q);
   return NPUC_OK;
 }
 

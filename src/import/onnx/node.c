@@ -287,14 +287,6 @@ static npuc_status check_no_subgraph(onnx_source *s, const onnx_node *n) {
   return NPUC_OK;
 }
 
-static const char *unique_node_name(onnx_source *s, const char *name) {
-  if (!npuc_map_get(s->g->node_names, name)) return name;
-  for (unsigned i = 1;; i++) {
-    const char *tried = npuc_arena_printf(s->scratch, "%s_%u", name, i);
-    if (!npuc_map_get(s->g->node_names, tried)) return npuc_intern(s->m->names, tried);
-  }
-}
-
 static const location *location_of(onnx_source *s, const onnx_node *n) {
   location *l = NPUC_NEW(s->m->arena, location);
   l->name = n->location ? n->location : npuc_onnx_label(n);
@@ -307,7 +299,7 @@ npuc_status npuc_onnx_add_node(onnx_source *s, onnx_node *n) {
   NPUC_TRY(check_no_subgraph(s, n));
   const op_def *op = npuc_op_find(n->domain, n->type);
   if (!op) return fail_unknown_operator(s, n);
-  node *added = npuc_graph_insert_node_with_outputs(s->g, NULL, op, unique_node_name(s, npuc_onnx_label(n)), n->inputs, n->n_inputs, n->outputs,
+  node *added = npuc_graph_insert_node_with_outputs(s->g, NULL, op, npuc_onnx_label(n), n->inputs, n->n_inputs, n->outputs,
                                                     n->n_outputs, location_of(s, n));
   added->place = n->place;
   added->place_reason = n->place_reason;

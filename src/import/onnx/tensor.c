@@ -222,7 +222,7 @@ static bool has_non_finite(const tensor *t) {
 
 void npuc_onnx_check_finite(onnx_source *s, const char *name, const tensor *t) {
   if (t->type != DTYPE_F32 && t->type != DTYPE_F16 && t->type != DTYPE_BF16 && t->type != DTYPE_F64) return;
-  if (has_non_finite(t)) {
+  if (npuc_tensor_elements(t) > 1 && has_non_finite(t)) { /* a lone infinity is a bound or a mask's filler */
     diag_place place = {.node = name};
     npuc_warn(s->d, NPUC_DIAG_E0308, &place, "the weights of '%s' hold NaN or infinity", name);
   }

@@ -153,9 +153,9 @@ static void broadcast_strides(const tensor *t, const tensor *y, int64_t out[Q8_R
   int64_t stride = 1;
   for (int32_t i = y->shape.rank - 1; i >= 0; i--) {
     int32_t own = i - (y->shape.rank - t->shape.rank);
-    int64_t dim = own >= 0 ? t->shape.dims[own] : 1;
-    out[i] = dim == 1 ? 0 : stride;
-    stride *= dim;
+    int64_t size = own >= 0 ? t->shape.dims[own] : 1;
+    out[i] = size == 1 ? 0 : stride;
+    stride *= size;
   }
 }
 

@@ -71,7 +71,7 @@ void npuc_pb_put_int(pb_writer *w, uint32_t number, int64_t value);
 void npuc_pb_put_float(pb_writer *w, uint32_t number, float value);
 void npuc_pb_put_bytes(pb_writer *w, uint32_t number, const void *bytes, size_t n);
 void npuc_pb_put_text(pb_writer *w, uint32_t number, const char *text);
-/* Packed lists; nothing at all when n is 0. */
+/* Lists as proto2 writes them by default: each element with its own tag. */
 void npuc_pb_put_ints(pb_writer *w, uint32_t number, const int64_t *values, size_t n);
 void npuc_pb_put_floats(pb_writer *w, uint32_t number, const float *values, size_t n);
 void npuc_pb_begin(pb_writer *w, uint32_t number);

@@ -54,16 +54,12 @@ void npuc_pb_put_int(pb_writer *w, uint32_t number, int64_t value) {
   put_varint(w, (uint64_t)value);
 }
 
-static void put_float_bits(pb_writer *w, float value) {
+void npuc_pb_put_float(pb_writer *w, uint32_t number, float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
   const uint8_t bytes[4] = {(uint8_t)bits, (uint8_t)(bits >> 8), (uint8_t)(bits >> 16), (uint8_t)(bits >> 24)};
-  put(w, bytes, sizeof bytes);
-}
-
-void npuc_pb_put_float(pb_writer *w, uint32_t number, float value) {
   put_tag(w, number, PB_FIXED32);
-  put_float_bits(w, value);
+  put(w, bytes, sizeof bytes);
 }
 
 void npuc_pb_put_bytes(pb_writer *w, uint32_t number, const void *bytes, size_t n) {
@@ -77,20 +73,11 @@ void npuc_pb_put_text(pb_writer *w, uint32_t number, const char *text) {
 }
 
 void npuc_pb_put_ints(pb_writer *w, uint32_t number, const int64_t *values, size_t n) {
-  if (n == 0) return;
-  uint8_t scratch[10];
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < n; i++) bytes += encode_varint((uint64_t)values[i], scratch);
-  put_tag(w, number, PB_LENGTH);
-  put_varint(w, bytes);
-  for (size_t i = 0; i < n; i++) put_varint(w, (uint64_t)values[i]);
+  for (size_t i = 0; i < n; i++) npuc_pb_put_int(w, number, values[i]);
 }
 
 void npuc_pb_put_floats(pb_writer *w, uint32_t number, const float *values, size_t n) {
-  if (n == 0) return;
-  put_tag(w, number, PB_LENGTH);
-  put_varint(w, 4 * (uint64_t)n);
-  for (size_t i = 0; i < n; i++) put_float_bits(w, values[i]);
+  for (size_t i = 0; i < n; i++) npuc_pb_put_float(w, number, values[i]);
 }
 
 void npuc_pb_begin(pb_writer *w, uint32_t number) {

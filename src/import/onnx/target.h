@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the ONNX writer: what was decided before the first byte, and the emitters that its files share. */
+#ifndef NPUC_IMPORT_ONNX_TARGET_H
+#define NPUC_IMPORT_ONNX_TARGET_H
+
+#include "formats/protobuf.h"
+#include "import/onnx/onnx.h"
+#include "import/onnx/schema.h"
+#include "ir/op.h"
+
+typedef struct value_plan {
+  bool written;         /* as an initializer */
+  const char *location; /* external data, or NULL */
+  uint64_t offset;
+  const char *scale_name, *zero_point_name; /* of a value with quant */
+} value_plan;
+
+typedef struct onnx_target {
+  diag *d;
+  const module *m;
+  const graph *g;
+  const onnx_weights *weights;
+  arena *scratch;
+  int64_t opset;
+  bool has_npuc;
+  bool uses_op[OP_COUNT];             /* operators of domain npuc */
+  value_plan *plans;                  /* by value id */
+} onnx_target;
+
+void npuc_onnx_put_entry(pb_writer *w, uint32_t number, const char *key, const char *text);
+void npuc_onnx_put_opset(pb_writer *w, uint32_t number, const char *domain, int64_t version);
+/* plan and owner may be NULL. */
+void npuc_onnx_put_tensor(pb_writer *w, uint32_t number, const char *name, const tensor *t, const value_plan *plan, const value *owner);
+void npuc_onnx_put_node(const onnx_target *t, pb_writer *w, const node *n);
+bool npuc_onnx_is_default(const attr_field *field, const void *attributes);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing: what is decided (opset, where each constant goes, names of the scales) is decided first, by plan_*; the emitters then only read, because each runs twice
+ * (formats/protobuf.h). Fields stand in the order of their numbers, so that the bytes are those that protobuf itself would write. */
+#include <stdio.h>
+#include <string.h>
+
+#include "import/onnx/onnx.h"
+#include "import/onnx/target.h"
+
+/* -- planning -- */
+static void need_opset(onnx_target *t, int64_t version) {
+  if (version > t->opset) t->opset = version;
+}
+
+/* Attributes and types that came later than the operator that has them. */
+static void need_for_node(onnx_target *t, const node *n) {
+  static const struct { const char *type, *attribute; int64_t since; } later[] = {
+      {"Cast", "round_mode", 24}, {"QuantizeLinear", "precision", 23}};
+  need_opset(t, n->op->oldest_version);
+  for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
+    if (strcmp(later[i].type, n->op->type) != 0) continue;
+    const attr_field *field = npuc_op_attribute(n->op, later[i].attribute);
+    if (field && !npuc_onnx_is_default(field, n->attributes)) need_opset(t, later[i].since);
+  }
+}
+
+static void need_for_type(onnx_target *t, dtype type) {
+  if (type == DTYPE_F4E2M1) need_opset(t, 23);
+  if (type == DTYPE_F8E8M0) need_opset(t, 24);
+  if (type == DTYPE_U2 || type == DTYPE_I2) need_opset(t, 25);
+}
+
+static int64_t ir_version_of(int64_t opset) {
+  static const int64_t versions[] = {10, 10, 11, 12, 13, 13, 13, 14}; /* opset 21, 22, ... 28 (onnx.helper.VERSION_TABLE) */
+  return versions[opset - ONNX_OLDEST_WRITTEN];
+}
+
+static void plan_operators(onnx_target *t) {
+  t->opset = ONNX_OLDEST_WRITTEN;
+  for (const node *n = t->g->first; n; n = n->next) {
+    if (n->op->domain[0] == '\0') {
+      need_for_node(t, n);
+    } else {
+      t->has_npuc = true;
+      t->uses_op[n->op->id] = true;
+    }
+  }
+  size_t cursor = 0;
+  const char *name;
+  void *v;
+  while (npuc_map_next(t->g->values, &cursor, &name, &v)) need_for_type(t, ((const value *)v)->type);
+}
+
+static const char *free_name(onnx_target *t, map *taken, const char *base, const char *suffix) {
+  const char *name = npuc_arena_printf(t->scratch, "%s%s", base, suffix);
+  for (unsigned i = 1; npuc_graph_value(t->g, name) || npuc_map_get(taken, name); i++) name = npuc_arena_printf(t->scratch, "%s%s_%u", base, suffix, i);
+  npuc_map_put(taken, name, t);
+  return name;
+}
+
+static npuc_status plan_values(onnx_target *t) {
+  map *taken = npuc_map_create(t->scratch);
+  t->plans = NPUC_NEW_ARRAY(t->scratch, t->g->next_value_id, value_plan);
+  size_t cursor = 0;
+  const char *name;
+  void *item;
+  while (npuc_map_next(t->g->values, &cursor, &name, &item)) {
+    const value *v = item;
+    value_plan *plan = &t->plans[v->id];
+    if (v->quant) {
+      plan->scale_name = free_name(t, taken, name, "_scale");
+      plan->zero_point_name = free_name(t, taken, name, "_zero_point");
+    }
+    if (!v->constant || (!v->n_uses && !v->is_output && !v->quant)) continue;
+    plan->written = true;
+    const onnx_weights *w = t->weights;
+    if (w && w->place && v->constant->bytes && v->constant->bytes >= w->min_bytes) {
+      NPUC_TRY(w->place(w->user, t->d, v->constant, &plan->location, &plan->offset));
+      plan->location = npuc_arena_str(t->scratch, plan->location);
+    }
+  }
+  return NPUC_OK;
+}
+
+/* -- tensors -- */
+void npuc_onnx_put_entry(pb_writer *w, uint32_t number, const char *key, const char *text) {
+  npuc_pb_begin(w, number);
+  npuc_pb_put_text(w, ENTRY_KEY, key);
+  npuc_pb_put_text(w, ENTRY_VALUE, text);
+  npuc_pb_end(w);
+}
+
+static void put_axis(pb_writer *w, uint32_t number, const value *v) {
+  if (!v || !v->quant || v->quant->axis < 0) return;
+  char text[16];
+  (void)snprintf(text, sizeof text, "%d", (int)v->quant->axis);
+  npuc_onnx_put_entry(w, number, META_QUANT_AXIS, text);
+}
+
+static void put_number_entry(pb_writer *w, const char *key, uint64_t v) {
+  char text[32];
+  (void)snprintf(text, sizeof text, "%llu", (unsigned long long)v);
+  npuc_onnx_put_entry(w, TENSOR_EXTERNAL_DATA, key, text);
+}
+
+void npuc_onnx_put_tensor(pb_writer *w, uint32_t number, const char *name, const tensor *t, const value_plan *plan, const value *owner) {
+  bool external = plan && plan->location;
+  npuc_pb_begin(w, number);
+  npuc_pb_put_ints(w, TENSOR_DIMS, t->shape.dims, (size_t)t->shape.rank);
+  npuc_pb_put_int(w, TENSOR_DATA_TYPE, (int64_t)t->type);
+  if (name) npuc_pb_put_text(w, TENSOR_NAME, name);
+  if (!external) npuc_pb_put_bytes(w, TENSOR_RAW_DATA, t->data, t->bytes);
+  if (external) {
+    npuc_onnx_put_entry(w, TENSOR_EXTERNAL_DATA, "location", plan->location);
+    put_number_entry(w, "offset", plan->offset);
+    put_number_entry(w, "length", t->bytes);
+    npuc_pb_put_int(w, TENSOR_DATA_LOCATION, 1);
+  }
+  put_axis(w, TENSOR_METADATA, owner);
+  npuc_pb_end(w);
+}
+
+static void put_initializers(const onnx_target *t, pb_writer *w) {
+  size_t cursor = 0;
+  const char *name;
+  void *item;
+  while (npuc_map_next(t->g->values, &cursor, &name, &item)) {
+    const value *v = item;
+    const value_plan *plan = &t->plans[v->id];
+    if (plan->written) npuc_onnx_put_tensor(w, GRAPH_INITIALIZER, v->name, v->constant, plan, v);
+    if (v->quant) {
+      npuc_onnx_put_tensor(w, GRAPH_INITIALIZER, plan->scale_name, &v->quant->scale, NULL, NULL);
+      npuc_onnx_put_tensor(w, GRAPH_INITIALIZER, plan->zero_point_name, &v->quant->zero_point, NULL, NULL);
+    }
+  }
+}
+
+/* -- values -- */
+static void put_shape(const onnx_target *t, pb_writer *w, const shape *s) {
+  npuc_pb_begin(w, TENSOR_TYPE_SHAPE);
+  for (int32_t i = 0; i < s->rank; i++) {
+    npuc_pb_begin(w, SHAPE_DIM);
+    if (dim_is_number(s->dims[i])) npuc_pb_put_int(w, DIM_VALUE, s->dims[i]);
+    if (dim_is_symbol(s->dims[i])) npuc_pb_put_text(w, DIM_PARAM, npuc_module_symbol_name(t->m, s->dims[i]));
+    npuc_pb_end(w);
+  }
+  npuc_pb_end(w);
+}
+
+static void put_value_info(const onnx_target *t, pb_writer *w, uint32_t number, const value *v) {
+  npuc_pb_begin(w, number);
+  npuc_pb_put_text(w, INFO_NAME, v->name);
+  npuc_pb_begin(w, INFO_TYPE);
+  npuc_pb_begin(w, TYPE_TENSOR);
+  npuc_pb_put_int(w, TENSOR_TYPE_ELEMENT, (int64_t)v->type);
+  if (v->shape.rank >= 0) put_shape(t, w, &v->shape);
+  npuc_pb_end(w);
+  npuc_pb_end(w);
+  if (!v->constant) put_axis(w, INFO_METADATA, v);
+  npuc_pb_end(w);
+}
+
+static void put_value_infos(const onnx_target *t, pb_writer *w) {
+  size_t cursor = 0;
+  const char *name;
+  void *item;
+  while (npuc_map_next(t->g->values, &cursor, &name, &item)) {
+    const value *v = item;
+    if (v->producer && !v->is_output && v->type != DTYPE_NONE) put_value_info(t, w, GRAPH_VALUE_INFO, v);
+  }
+}
+
+static void put_annotations(const onnx_target *t, pb_writer *w) {
+  size_t cursor = 0;
+  const char *name;
+  void *item;
+  while (npuc_map_next(t->g->values, &cursor, &name, &item)) {
+    const value *v = item;
+    if (!v->quant) continue;
+    npuc_pb_begin(w, GRAPH_ANNOTATION);
+    npuc_pb_put_text(w, ANNOTATION_TENSOR, v->name);
+    npuc_onnx_put_entry(w, ANNOTATION_PARAMETERS, "SCALE_TENSOR", t->plans[v->id].scale_name);
+    npuc_onnx_put_entry(w, ANNOTATION_PARAMETERS, "ZERO_POINT_TENSOR", t->plans[v->id].zero_point_name);
+    npuc_pb_end(w);
+  }
+}
+
+/* -- the model -- */
+static void put_graph(const onnx_target *t, pb_writer *w) {
+  npuc_pb_begin(w, MODEL_GRAPH);
+  for (const node *n = t->g->first; n; n = n->next) npuc_onnx_put_node(t, w, n);
+  npuc_pb_put_text(w, GRAPH_NAME, t->g->name);
+  put_initializers(t, w);
+  for (size_t i = 0; i < t->g->n_inputs; i++) put_value_info(t, w, GRAPH_INPUT, t->g->inputs[i]);
+  for (size_t i = 0; i < t->g->n_outputs; i++) put_value_info(t, w, GRAPH_OUTPUT, t->g->outputs[i]);
+  put_value_infos(t, w);
+  put_annotations(t, w);
+  npuc_pb_end(w);
+}
+
+void npuc_onnx_put_opset(pb_writer *w, uint32_t number, const char *domain, int64_t version) {
+  npuc_pb_begin(w, number);
+  npuc_pb_put_text(w, OPSET_DOMAIN, domain);
+  npuc_pb_put_int(w, OPSET_VERSION, version);
+  npuc_pb_end(w);
+}
+
+static npuc_status emit_model(void *user, pb_writer *w) {
+  const onnx_target *t = user;
+  npuc_pb_put_int(w, MODEL_IR_VERSION, ir_version_of(t->opset));
+  npuc_pb_put_text(w, MODEL_PRODUCER_NAME, "npuc");
+  put_graph(t, w);
+  npuc_onnx_put_opset(w, MODEL_OPSET_IMPORT, "", t->opset);
+  if (t->has_npuc) npuc_onnx_put_opset(w, MODEL_OPSET_IMPORT, "npuc", 1);
+  size_t cursor = 0;
+  const char *key;
+  void *text;
+  while (npuc_map_next(t->m->metadata, &cursor, &key, &text)) npuc_onnx_put_entry(w, MODEL_METADATA, key, text);
+  if (t->m->producer && strcmp(t->m->producer, "npuc") != 0) npuc_onnx_put_entry(w, MODEL_METADATA, META_PRODUCER, t->m->producer);
+  return NPUC_OK;
+}
+
+static npuc_status write_target(onnx_target *t, const char *path) {
+  enum { MAX_BYTES = 0x7fffffff };
+  if (t->g->n_outputs == 0) return npuc_fail(t->d, NPUC_DIAG_E0314, NULL, "the graph '%s' has no outputs", t->g->name);
+  plan_operators(t);
+  if (t->opset > ONNX_NEWEST_OPSET) return npuc_fail(t->d, NPUC_DIAG_E0314, NULL, "it needs opset %lld", (long long)t->opset);
+  NPUC_TRY(plan_values(t));
+  file_writer *file;
+  NPUC_TRY(npuc_writer_create(t->d, path, &file));
+  npuc_status status = npuc_pb_write(t->d, file, emit_model, t, MAX_BYTES, NULL);
+  if (status == NPUC_OK) return npuc_writer_commit(file);
+  npuc_writer_abandon(file);
+  return status;
+}
+
+npuc_status npuc_onnx_write(diag *d, const module *m, const char *path, const onnx_weights *weights) {
+  if (m->n_graphs != 1) {
+    diag_place place = {.file = path};
+    return npuc_fail(d, NPUC_DIAG_E0314, &place, "the module has %zu parts; each part is a file of its own", m->n_graphs);
+  }
+  const char *outer_file = npuc_diag_set_file(d, path);
+  onnx_target t = {.d = d, .m = m, .g = m->graphs[0], .weights = weights, .scratch = npuc_arena_create()};
+  npuc_status status = write_target(&t, path);
+  npuc_arena_destroy(t.scratch);
+  npuc_diag_set_file(d, outer_file);
+  return status;
+}

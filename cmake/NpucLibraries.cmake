@@ -14,10 +14,11 @@ if(npuc_cli_sources OR npuc_runtime_sources)
   list(REMOVE_ITEM npuc_compiler_sources ${npuc_cli_sources} ${npuc_runtime_sources})
 endif()
 
-# Per-file settings: kernels are worth the compiler's time, and only the operating-system files may step outside POSIX.
+# Per-file settings: kernels are worth the compiler's time (and no result depends on a floating-point exception flag, which lets GCC turn
+# selections into vectors), and only the operating-system files may step outside POSIX.
 foreach(source IN LISTS npuc_all_sources)
   if(source MATCHES "/src/kernels/")
-    set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O3>")
+    set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O3>;-fno-trapping-math")
   elseif(source MATCHES "/src/base/version\\.c$")
     set_source_files_properties("${source}" PROPERTIES COMPILE_DEFINITIONS "NPUC_VERSION=\"${PROJECT_VERSION}\"")
   elseif(source MATCHES "/src/base/os[^/]*\\.c$")

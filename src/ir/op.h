@@ -75,6 +75,8 @@ typedef struct eval_context {
   /* Scratch memory of at least `bytes`, 64-byte aligned, valid during the call; NULL when out of memory. The executor keeps it between runs. */
   void *(*scratch)(void *user, size_t bytes);
   void *user;
+  const struct kernel_set *kernels; /* kernels/kernels.h; NULL: the scalar ones (the same bits) */
+  const void *prepared;             /* what npuc_eval_prepare made of this node's constants (ir/eval/prepare.h), or NULL */
 } eval_context;
 
 /* Inputs NULL where omitted; outputs have type, shape and data set; outputs with data NULL and bytes 0 are omitted or empty. Deterministic;

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the evaluation files share. Each npuc_eval_X computes a node's outputs from its inputs; shapes and types were inferred, so
+ * they trust them, and check only what depends on data (indices, axes given as tensors). */
+#ifndef NPUC_IR_EVAL_EVAL_H
+#define NPUC_IR_EVAL_EVAL_H
+
+#include "ir/attributes.h"
+#include "ir/ops/definitions.h"
+#include "kernels/kernels.h"
+
+/* Runs the node's op: constants at odd addresses are copied to aligned memory first, as the kernels want. For callers outside the executor
+ * (constant folding). scratch of `c` may be NULL: then memory comes from malloc for the call. */
+npuc_status npuc_eval_node(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) NPUC_MUST_USE;
+
+const kernel_set *npuc_eval_kernels(const eval_context *c);
+/* Scratch memory of the call, or E0002. */
+npuc_status npuc_eval_scratch(const eval_context *c, size_t bytes, void **out_memory) NPUC_MUST_USE;
+/* E0602 for an input's dtype. */
+npuc_status npuc_eval_unsupported(const eval_context *c, dtype type);
+/* A diag_place of the node. */
+diag_place npuc_eval_place(const eval_context *c);
+
+/* Whether output `i` of the node was asked for. */
+static inline bool eval_wants(const eval_context *c, tensor *const *outputs, int32_t i) {
+  return i < c->node->n_outputs && outputs[i] && outputs[i]->data;
+}
+static inline const tensor *eval_input(const eval_context *c, const tensor *const *inputs, int32_t i) {
+  return i < c->node->n_inputs ? inputs[i] : NULL;
+}
+/* Copies the bytes of `from` to `to`, unless they are the same memory. */
+void npuc_eval_copy(const tensor *from, tensor *to);
+
+/* [outer, axis, inner] of a shape around one axis. */
+typedef struct axis_split {
+  int64_t outer, axis, inner;
+} axis_split;
+axis_split npuc_eval_split_at(const shape *s, int32_t axis);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pad, modes constant, edge, reflect and wrap; negative pads crop. Axis by axis, each output index has a source index or, in constant mode,
+ * none; an output element is inside when all its axes are.
+ *
+ *   index i of the output stands for p = i - begin of the input, 0 <= p < n inside
+ *   edge     clamp p to [0, n - 1]
+ *   reflect  mirror about 0 and n - 1 (period 2n - 2), the border not repeated
+ *   wrap     p mod n, of the cropped input */
+#include <string.h>
+
+#include "ir/eval/eval.h"
+
+typedef enum pad_mode { PAD_CONSTANT, PAD_EDGE, PAD_REFLECT, PAD_WRAP } pad_mode;
+
+static int64_t floor_mod(int64_t a, int64_t n) { return ((a % n) + n) % n; }
+
+/* [first, last] is what cropping leaves of the axis; the padding modes see only that. -1: outside. */
+static int64_t source_index(pad_mode mode, int64_t p, int64_t first, int64_t last) {
+  if (p >= first && p <= last) return p;
+  int64_t n = last - first + 1;
+  if (mode == PAD_CONSTANT || n <= 0) return -1;
+  if (mode == PAD_EDGE) return p < first ? first : last;
+  if (mode == PAD_WRAP) return first + floor_mod(p - first, n);
+  if (n == 1) return first;
+  int64_t m = floor_mod(p - first, 2 * n - 2);
+  return first + (m < n ? m : 2 * n - 2 - m);
+}
+
+static pad_mode mode_of(const char *name) {
+  if (!name || strcmp(name, "constant") == 0) return PAD_CONSTANT;
+  if (strcmp(name, "edge") == 0) return PAD_EDGE;
+  return strcmp(name, "reflect") == 0 ? PAD_REFLECT : PAD_WRAP;
+}
+
+/* Fills `begins` and `ends` by axis from the pads input and the optional axes input. */
+static npuc_status read_pads(const eval_context *c, const tensor *const *inputs, int64_t *begins, int64_t *ends) {
+  const tensor *pads = inputs[1], *axes = eval_input(c, inputs, 3);
+  int32_t rank = inputs[0]->shape.rank;
+  int64_t n = axes ? npuc_tensor_elements(axes) : rank;
+  diag_place place = npuc_eval_place(c);
+  if (npuc_tensor_elements(pads) != 2 * n) {
+    return npuc_fail(c->d, NPUC_DIAG_E0605, &place, "%lld pads for %lld axes", (long long)npuc_tensor_elements(pads), (long long)n);
+  }
+  for (int64_t i = 0; i < n; i++) {
+    int32_t axis;
+    if (!npuc_axis_normalize(axes ? npuc_tensor_get_int(axes, i) : i, rank, &axis)) {
+      return npuc_fail(c->d, NPUC_DIAG_E0605, &place, "axis %lld is outside of the input's rank %d", (long long)npuc_tensor_get_int(axes, i), (int)rank);
+    }
+    begins[axis] = npuc_tensor_get_int(pads, i);
+    ends[axis] = npuc_tensor_get_int(pads, n + i);
+  }
+  return NPUC_OK;
+}
+
+typedef struct pad_job {
+  const tensor *x;
+  tensor *y;
+  size_t bytes;
+  char constant[16];
+  int64_t *source[MAX_RANK]; /* by axis: element offset of each output index in x, or -1 */
+} pad_job;
+
+/* One run of the last axis, whose rows begin at `base` in x, or outside (-1). */
+static void pad_row(const pad_job *j, int64_t base, char *y) {
+  int32_t last = j->y->shape.rank - 1;
+  int64_t n = j->y->shape.dims[last];
+  const int64_t *source = j->source[last];
+  for (int64_t i = 0; i < n; i++) {
+    bool inside = base >= 0 && source[i] >= 0;
+    memcpy(y + (size_t)i * j->bytes, inside ? (const char *)j->x->data + (size_t)(base + source[i]) * j->bytes : j->constant, j->bytes);
+  }
+}
+
+static void pad_body(void *context, size_t begin, size_t end, size_t worker) {
+  (void)worker;
+  const pad_job *j = context;
+  int32_t last = j->y->shape.rank - 1;
+  const int64_t *dims = j->y->shape.dims;
+  for (size_t r = begin; r < end; r++) {
+    int64_t index = (int64_t)r, base = 0;
+    for (int32_t i = last - 1; i >= 0; i--) {
+      int64_t s = j->source[i][index % dims[i]];
+      base = base < 0 || s < 0 ? -1 : base + s;
+      index /= dims[i];
+    }
+    pad_row(j, base, (char *)j->y->data + r * (size_t)dims[last] * j->bytes);
+  }
+}
+
+npuc_status npuc_eval_pad(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
+  const tensor *x = inputs[0], *value = eval_input(c, inputs, 2);
+  tensor *y = outputs[0];
+  pad_mode mode = mode_of(NPUC_ATTRS(pad_attributes, c->node)->mode);
+  pad_job job = {.x = x, .y = y, .bytes = npuc_dtype_bits(x->type) / 8};
+  if (job.bytes == 0) return npuc_eval_unsupported(c, x->type);
+  if (y->bytes == 0) return NPUC_OK;
+  if (x->shape.rank == 0) {
+    npuc_eval_copy(x, y);
+    return NPUC_OK;
+  }
+  if (value && value->bytes >= job.bytes) memcpy(job.constant, value->data, job.bytes);
+  int64_t begins[MAX_RANK] = {0}, ends[MAX_RANK] = {0}, strides[MAX_RANK], total = 0;
+  NPUC_TRY(read_pads(c, inputs, begins, ends));
+  npuc_shape_strides(&x->shape, strides);
+  for (int32_t i = 0; i < x->shape.rank; i++) total += y->shape.dims[i];
+  void *memory;
+  NPUC_TRY(npuc_eval_scratch(c, (size_t)total * sizeof(int64_t), &memory));
+  int64_t *table = memory, rows = 1;
+  for (int32_t i = 0; i < x->shape.rank; i++) {
+    int64_t n = x->shape.dims[i], first = begins[i] < 0 ? -begins[i] : 0, last = n - 1 - (ends[i] < 0 ? -ends[i] : 0);
+    job.source[i] = table;
+    for (int64_t k = 0; k < y->shape.dims[i]; k++) {
+      int64_t s = source_index(mode, k - begins[i], first, last);
+      *table++ = s < 0 ? -1 : s * strides[i];
+    }
+    if (i < x->shape.rank - 1) rows *= y->shape.dims[i];
+  }
+  npuc_parallel_for(c->pool, (size_t)rows, 0, pad_body, &job);
+  return NPUC_OK;
+}

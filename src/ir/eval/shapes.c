@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shape, Constant, ConstantOfShape, Cast. */
+#include <math.h>
+#include <string.h>
+
+#include "ir/eval/eval.h"
+#include "kernels/convert.h"
+
+static int64_t clamp_index(int64_t i, int64_t rank) {
+  if (i < 0) i += rank;
+  return i < 0 ? 0 : i > rank ? rank : i;
+}
+
+npuc_status npuc_eval_shape(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
+  const shape_attributes *a = NPUC_ATTRS(shape_attributes, c->node);
+  const shape *s = &inputs[0]->shape;
+  int64_t start = clamp_index(a->start, s->rank), end = clamp_index(a->end, s->rank);
+  for (int64_t i = start; i < end; i++) npuc_tensor_set_int(outputs[0], i - start, s->dims[i]);
+  return NPUC_OK;
+}
+
+npuc_status npuc_eval_constant(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
+  (void)inputs;
+  npuc_eval_copy(NPUC_ATTRS(constant_attributes, c->node)->value, outputs[0]);
+  return NPUC_OK;
+}
+
+npuc_status npuc_eval_constantofshape(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
+  (void)inputs;
+  const tensor *value = NPUC_ATTRS(constantofshape_attributes, c->node)->value;
+  tensor *y = outputs[0];
+  if (!value) {
+    if (y->bytes) memset(y->data, 0, y->bytes);
+    return NPUC_OK;
+  }
+  size_t bytes = npuc_dtype_bits(value->type) / 8;
+  if (bytes == 0) return npuc_eval_unsupported(c, value->type);
+  for (size_t i = 0; i + bytes <= y->bytes; i += bytes) memcpy((char *)y->data + i, value->data, bytes);
+  return NPUC_OK;
+}
+
+/* -- Cast: float to integer truncates and saturates, integer to integer keeps the low bits, to bool is x != 0 -- */
+
+enum { PIECE = 512 };
+
+static bool is_integral(dtype t) { return npuc_dtype_is_integer(t) || t == DTYPE_BOOL; }
+
+static void cast_piece(const tensor *x, tensor *y, int64_t first, int64_t n) {
+  double v[PIECE];
+  int64_t k[PIECE];
+  if (is_integral(x->type) && is_integral(y->type)) {
+    npuc_convert_to_i64(x, first, n, k);
+    npuc_convert_from_i64(k, n, y, first);
+    return;
+  }
+  if (x->type == DTYPE_I64 && y->type == DTYPE_F32) { /* one rounding, not two through double */
+    float f[PIECE];
+    npuc_convert_to_i64(x, first, n, k);
+    for (int64_t i = 0; i < n; i++) f[i] = (float)k[i];
+    npuc_convert_from_f32(f, n, y, first);
+    return;
+  }
+  npuc_convert_to_f64(x, first, n, v);
+  for (int64_t i = 0; npuc_dtype_is_integer(y->type) && i < n; i++) v[i] = trunc(v[i]);
+  npuc_convert_from_f64(v, n, y, first);
+}
+
+static void cast_body(void *context, size_t begin, size_t end, size_t worker) {
+  (void)worker;
+  tensor *const *pair = context;
+  for (size_t i = begin; i < end; i += PIECE) cast_piece(pair[0], pair[1], (int64_t)i, (int64_t)(end - i < PIECE ? end - i : PIECE));
+}
+
+npuc_status npuc_eval_cast(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
+  dtype_kind from = npuc_dtype_kind(inputs[0]->type), to = npuc_dtype_kind(outputs[0]->type);
+  if (from == KIND_STRING || from == KIND_COMPLEX || from == KIND_NONE) return npuc_eval_unsupported(c, inputs[0]->type);
+  if (to == KIND_STRING || to == KIND_COMPLEX || to == KIND_NONE) return npuc_eval_unsupported(c, outputs[0]->type);
+  if (inputs[0]->type == outputs[0]->type) {
+    npuc_eval_copy(inputs[0], outputs[0]);
+    return NPUC_OK;
+  }
+  tensor x = *inputs[0];
+  tensor *pair[2] = {&x, outputs[0]};
+  npuc_parallel_for(c->pool, (size_t)npuc_tensor_elements(&x), 16384, cast_body, pair); /* grain even: packed bytes have one writer */
+  return NPUC_OK;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Softmax and LogSoftmax over one axis. Rows along another axis than the last are gathered into a small row first. */
+#include "ir/eval/eval.h"
+#include "kernels/convert.h"
+
+typedef struct softmax_job {
+  const tensor *x;
+  tensor *y;
+  row_f32_kernel *kernel;
+  axis_split split;
+  float *rows; /* [workers, axis] */
+} softmax_job;
+
+static void body(void *context, size_t begin, size_t end, size_t worker) {
+  const softmax_job *job = context;
+  int64_t n = job->split.axis, inner = job->split.inner;
+  float *row = job->rows + (size_t)n * worker;
+  for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
+    int64_t first = i / inner * n * inner + i % inner;
+    if (job->x->type == DTYPE_F32 && inner == 1) {
+      job->kernel((const float *)job->x->data + first, (float *)job->y->data + first, (size_t)n);
+      continue;
+    }
+    if (inner == 1) npuc_convert_to_f32(job->x, first, n, row);
+    for (int64_t k = 0; inner > 1 && k < n; k++) npuc_convert_to_f32(job->x, first + k * inner, 1, row + k);
+    job->kernel(row, row, (size_t)n);
+    for (int64_t k = 0; k < n; k++) npuc_convert_from_f32(row + k, 1, job->y, first + k * inner);
+  }
+}
+
+static npuc_status run(const eval_context *c, const tensor *x, tensor *y, row_f32_kernel *kernel) {
+  if (npuc_dtype_kind(x->type) != KIND_FLOAT) return npuc_eval_unsupported(c, x->type);
+  int32_t axis;
+  if (x->shape.rank == 0 || y->bytes == 0) {
+    if (y->bytes) npuc_tensor_set(y, 0, kernel == npuc_eval_kernels(c)->softmax_f32 ? 1.0 : 0.0);
+    return NPUC_OK;
+  }
+  if (!npuc_axis_normalize(NPUC_ATTRS(axis_attributes, c->node)->axis, x->shape.rank, &axis)) {
+    diag_place place = npuc_eval_place(c);
+    return npuc_fail(c->d, NPUC_DIAG_E0605, &place, "axis is outside of the input's rank %d", (int)x->shape.rank);
+  }
+  softmax_job job = {x, y, kernel, npuc_eval_split_at(&x->shape, axis), NULL};
+  void *rows;
+  NPUC_TRY(npuc_eval_scratch(c, (size_t)job.split.axis * npuc_pool_threads(c->pool) * sizeof(float), &rows));
+  job.rows = rows;
+  npuc_parallel_for(c->pool, (size_t)(job.split.outer * job.split.inner), 0, body, &job);
+  return NPUC_OK;
+}
+
+npuc_status npuc_eval_softmax(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
+  return run(c, inputs[0], outputs[0], npuc_eval_kernels(c)->softmax_f32);
+}
+
+npuc_status npuc_eval_logsoftmax(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
+  return run(c, inputs[0], outputs[0], npuc_eval_kernels(c)->logsoftmax_f32);
+}

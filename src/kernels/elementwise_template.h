@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elementwise float32 loops, included once per level with NAME(op) and TARGET defined; no include guard on purpose. Each body is one
+ * formula per element, in which rounding happens at every operator and once in fmaf, so that all levels agree. */
+
+#define UNARY(op, formula)                                                                                       \
+  TARGET void NAME(op)(const float *x, float *y, size_t n, float a, float b) {                                   \
+    (void)a;                                                                                                     \
+    (void)b;                                                                                                     \
+    NPUC_IVDEP                                                                                                   \
+    for (size_t i = 0; i < n; i++) {                                                                             \
+      float v = x[i];                                                                                            \
+      y[i] = (formula);                                                                                          \
+    }                                                                                                            \
+  }
+
+UNARY(relu, v > 0.0f ? v : (v != v ? v : 0.0f))
+UNARY(clip, v < a ? a : (v > b ? b : v))
+UNARY(leakyrelu, v < 0.0f ? a * v : v)
+UNARY(sigmoid, npuc_sigmoid_f32(v))
+UNARY(hardsigmoid, npuc_clamp_unit(fmaf(a, v, b)))
+UNARY(hardswish, v *npuc_clamp_unit(fmaf(a, v, b)))
+UNARY(tanh, npuc_tanh_f32(v))
+UNARY(affine, fmaf(v, a, b))
+
+/* The three loops let the compiler see which operand is one number. */
+#define BINARY(op, formula)                                                                                      \
+  TARGET void NAME(op)(const float *a, size_t a_step, const float *b, size_t b_step, float *y, size_t n) {       \
+    if (a_step && b_step) {                                                                                      \
+      NPUC_IVDEP                                                                                                 \
+      for (size_t i = 0; i < n; i++) {                                                                           \
+        float p = a[i], q = b[i];                                                                                \
+        y[i] = (formula);                                                                                        \
+      }                                                                                                          \
+    } else if (a_step) {                                                                                         \
+      const float q = n ? b[0] : 0.0f;                                                                           \
+      NPUC_IVDEP                                                                                                 \
+      for (size_t i = 0; i < n; i++) {                                                                           \
+        float p = a[i];                                                                                          \
+        y[i] = (formula);                                                                                        \
+      }                                                                                                          \
+    } else {                                                                                                     \
+      const float p = n ? a[0] : 0.0f;                                                                           \
+      NPUC_IVDEP                                                                                                 \
+      for (size_t i = 0; i < n; i++) {                                                                           \
+        float q = b[b_step ? i : 0];                                                                             \
+        y[i] = (formula);                                                                                        \
+      }                                                                                                          \
+    }                                                                                                            \
+  }
+
+BINARY(add, p + q)
+BINARY(sub, p - q)
+BINARY(mul, p *q)
+BINARY(div, p / q)
+/* NaN in either operand is the result. */
+BINARY(max, p > q || p != p ? p : q)
+BINARY(min, p < q || p != p ? p : q)
+
+/* `lanes16`: element k goes to lane k mod 16, then lanes l and l + 8, l + 4, l + 2, l + 1 are added. */
+TARGET void NAME(sum)(const float *x, size_t n, size_t stride, size_t columns, float *sums) {
+  enum { LANES = 16, BLOCK = 16 };
+  if (columns == 1) { /* adjacent elements: the lanes are the vector */
+    float lane[LANES] = {0};
+    size_t k = 0;
+    for (; k + LANES <= n; k += LANES) {
+      for (size_t l = 0; l < LANES; l++) lane[l] += x[(k + l) * stride];
+    }
+    for (size_t l = 0; k + l < n; l++) lane[l] += x[(k + l) * stride];
+    for (size_t half = LANES / 2; half; half /= 2) {
+      for (size_t l = 0; l < half; l++) lane[l] += lane[l + half];
+    }
+    sums[0] = lane[0];
+    return;
+  }
+  for (size_t c = 0; c < columns; c += BLOCK) { /* the columns are the vector */
+    size_t width = columns - c < BLOCK ? columns - c : BLOCK;
+    float lane[LANES][BLOCK] = {{0}};
+    for (size_t k = 0; k < n; k++) {
+      float *sum = lane[k % LANES];
+      const float *row = x + k * stride + c;
+      for (size_t i = 0; i < width; i++) sum[i] += row[i];
+    }
+    for (size_t half = LANES / 2; half; half /= 2) {
+      for (size_t l = 0; l < half; l++) {
+        for (size_t i = 0; i < BLOCK; i++) lane[l][i] += lane[l + half][i];
+      }
+    }
+    for (size_t i = 0; i < width; i++) sums[c + i] = lane[0][i];
+  }
+}
+
+TARGET static float NAME(row_max)(const float *x, size_t n) {
+  float lane[16], most = -INFINITY;
+  for (size_t l = 0; l < 16; l++) lane[l] = -INFINITY;
+  size_t k = 0;
+  for (; k + 16 <= n; k += 16) {
+    for (size_t l = 0; l < 16; l++) lane[l] = x[k + l] > lane[l] ? x[k + l] : lane[l];
+  }
+  for (; k < n; k++) most = x[k] > most ? x[k] : most;
+  for (size_t l = 0; l < 16; l++) most = lane[l] > most ? lane[l] : most;
+  return most;
+}
+
+/* y = e^(x - max) / sum, the sum in `lanes16`. */
+TARGET void NAME(softmax)(const float *x, float *y, size_t n) {
+  float most = NAME(row_max)(x, n), sum;
+  NPUC_IVDEP
+  for (size_t i = 0; i < n; i++) y[i] = npuc_exp_f32(x[i] - most);
+  NAME(sum)(y, n, 1, 1, &sum);
+  NPUC_IVDEP
+  for (size_t i = 0; i < n; i++) y[i] = y[i] / sum;
+}
+
+/* y = (x - max) - log(sum of e^(x - max)). The exponentials go through a small buffer in pieces of whole groups of 16, so that y may be x. */
+TARGET void NAME(logsoftmax)(const float *x, float *y, size_t n) {
+  enum { PIECE = 256, LANES = 16 };
+  float most = NAME(row_max)(x, n), lane[LANES] = {0}, e[PIECE];
+  for (size_t k = 0; k < n; k += PIECE) {
+    size_t width = n - k < PIECE ? n - k : PIECE, i = 0;
+    NPUC_IVDEP
+    for (size_t j = 0; j < width; j++) e[j] = npuc_exp_f32(x[k + j] - most);
+    for (; i + LANES <= width; i += LANES) {
+      for (size_t l = 0; l < LANES; l++) lane[l] += e[i + l];
+    }
+    for (size_t l = 0; i + l < width; l++) lane[l] += e[i + l];
+  }
+  for (size_t half = LANES / 2; half; half /= 2) {
+    for (size_t l = 0; l < half; l++) lane[l] += lane[l + half];
+  }
+  float logarithm = npuc_log_f32(lane[0]);
+  NPUC_IVDEP
+  for (size_t i = 0; i < n; i++) y[i] = (x[i] - most) - logarithm;
+}
+
+#undef UNARY
+#undef BINARY

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Per-function targets: one build of the library holds every level's kernels, and no file needs its own compiler flags. */
+#ifndef NPUC_KERNELS_TARGET_H
+#define NPUC_KERNELS_TARGET_H
+
+#if defined(__x86_64__)
+#define NPUC_X86 1
+#define NPUC_TARGET_AVX2 __attribute__((target("avx2,fma,f16c")))
+#define NPUC_TARGET_AVX512 __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,prefer-vector-width=512")))
+#else
+#define NPUC_X86 0
+#endif
+
+/* In-place elementwise loops: element i depends on element i only, so that overlap is never a dependency. */
+#if defined(__clang__)
+#define NPUC_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define NPUC_IVDEP _Pragma("GCC ivdep")
+#endif
+
+#define NPUC_INLINE static inline __attribute__((always_inline))
+
+#endif

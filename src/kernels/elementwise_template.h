@@ -13,7 +13,7 @@
     }                                                                                                            \
   }
 
-UNARY(relu, v > 0.0f ? v : (v != v ? v : 0.0f))
+UNARY(relu, v < 0.0f ? 0.0f : v)
 UNARY(clip, v < a ? a : (v > b ? b : v))
 UNARY(leakyrelu, v < 0.0f ? a * v : v)
 UNARY(sigmoid, npuc_sigmoid_f32(v))

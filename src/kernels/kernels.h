@@ -20,30 +20,31 @@ typedef void sum_f32_kernel(const float *x, size_t n, size_t stride, size_t colu
 /* One softmax over n adjacent elements; y may be x. */
 typedef void row_f32_kernel(const float *x, float *y, size_t n);
 
-/* One tile of a convolution or matrix product: `vectors` vectors of adjacent outputs x `channels` output channels, each output one
- * chain over the taps. The element type (float, or a pair of int16) is the kernel's. */
-enum { CONV_TILE_CHANNELS = 4, CONV_MOST_VECTORS = 8, CONV_MOST_LANES = 16 };
+/* One tile of a convolution or matrix product: `vectors` vectors of adjacent outputs x `channels` output channels; each output is one
+ * `chain` over the taps (float) or an exact sum (integers). An element is 32 bits: a float, or a pair of int16. */
+enum { CONV_TILE_CHANNELS = 4, CONV_TILE_VECTORS = 3, CONV_MOST_VECTORS = 8 };
 typedef struct conv_tile {
-  const void *x[CONV_MOST_VECTORS]; /* where each vector's first output finds tap 0; 32-bit elements */
-  const int32_t *offsets;           /* [taps], in 32-bit elements */
+  const void *x[CONV_MOST_VECTORS]; /* where each vector's first output finds tap 0; a whole vector is read at every tap */
+  const int32_t *offsets;           /* [taps], in elements */
   size_t taps;
-  const void *weights;              /* [taps, CONV_TILE_CHANNELS] 32-bit elements */
-  const void *start;                /* [CONV_TILE_CHANNELS] float or int32: the accumulators' first values */
+  const void *weights;              /* [taps, CONV_TILE_CHANNELS] elements */
   void *y[CONV_MOST_VECTORS];       /* channel 0's outputs of each vector */
   size_t y_channel;                 /* elements from one channel of y to the next */
-  int32_t lanes[CONV_MOST_VECTORS]; /* outputs of each vector that exist, 1..lanes of the kernel */
-  /* integer kernels: */
-  const int32_t *multiplier, *shift; /* [CONV_TILE_CHANNELS] */
+  int32_t lanes[CONV_MOST_VECTORS]; /* outputs of each vector that exist, 1 .. lanes of the kernel */
+  int channels;                     /* that exist, 1 .. CONV_TILE_CHANNELS */
+  /* float32: sums begin at start; y = clip(sum + add), add NULL or laid out as y; no clip is -infinity, infinity */
+  float start[CONV_TILE_CHANNELS];
+  const float *add[CONV_MOST_VECTORS];
+  float clip_lo, clip_hi;
+  /* int8: sums begin at bias; y = RULE(sum) of docs/numerics.md */
+  int32_t bias[CONV_TILE_CHANNELS], multiplier[CONV_TILE_CHANNELS], shift[CONV_TILE_CHANNELS];
   int32_t zero_point, lo, hi;
 } conv_tile;
-/* channels 1 takes up to 8 vectors, 2..4 take up to 3. */
-typedef void conv_tile_kernel(const conv_tile *t, int vectors, int channels);
+/* One channel: up to CONV_MOST_VECTORS vectors; more: up to CONV_TILE_VECTORS. */
+typedef void conv_tile_kernel(const conv_tile *t, int vectors);
 
 /* `lanes16`: y[m, n] = sum over k of a[m, k] * b[n, k], rows of `a` a_stride elements apart, of `b` b_stride, of y y_stride. */
 typedef void dot_f32_kernel(const float *a, size_t a_stride, const float *b, size_t b_stride, size_t k, float *y, size_t y_stride, size_t m, size_t n);
-/* y[m, n] = sum over k of a[m, k] * b[n, k], exact. */
-typedef void dot_i16_kernel(const int16_t *a, size_t a_stride, const int8_t *b, size_t b_stride, size_t k, int32_t *y, size_t y_stride, size_t m, size_t n);
-
 typedef struct kernel_set {
   cpu_level level;
   int32_t lanes; /* outputs in one vector of the conv tiles */

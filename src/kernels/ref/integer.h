@@ -10,7 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { Q8_SPATIAL = 3, Q8_RANK = 8 };
+#include "kernels/window.h"
+
+enum { Q8_SPATIAL = WINDOW_AXES, Q8_RANK = 8 };
 
 /* What is read, what is written. */
 typedef struct q8_input {
@@ -53,11 +55,8 @@ static inline int32_t npuc_q8_clamp(const q8_output *y, int64_t shifted) {
 /* RULE(t, M, s). */
 static inline int32_t npuc_q8_rule(const q8_output *y, int64_t t, int64_t m, int32_t s) { return npuc_q8_clamp(y, npuc_round_shift(t * m, s)); }
 
-/* Sliding windows over up to three spatial axes, the last axes of the arrays in use (a 2-D image has depth 1: in[0] = out[0] = kernel[0] = 1). */
-typedef struct q8_window {
-  int64_t batch, channels, out_channels, group;
-  int64_t in[Q8_SPATIAL], out[Q8_SPATIAL], kernel[Q8_SPATIAL], stride[Q8_SPATIAL], begin[Q8_SPATIAL], end[Q8_SPATIAL], dilation[Q8_SPATIAL];
-} q8_window;
+/* The geometry of sliding windows is shared with the float kernels. */
+typedef kernel_window q8_window;
 
 /* x [N, C, in...], w [Co, C/group, kernel...], y [N, Co, out...]. */
 void npuc_ref_qconv(const q8_window *g, const q8_input *x, const int8_t *w, const q8_scale *scale, const q8_output *y);

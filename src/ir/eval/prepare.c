@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which operators have something to prepare. */
+#include "ir/eval/prepare.h"
+
+#include "ir/eval/eval.h"
+#include "kernels/conv.h"
+
+static npuc_status buffer(diag *d, const node *n, size_t bytes, void **out_buffer) {
+  *out_buffer = npuc_buffer_create(bytes);
+  if (*out_buffer) return NPUC_OK;
+  diag_place place = {.node = n->name, .op = n->op->type};
+  return npuc_fail(d, NPUC_DIAG_E0002, &place, "%zu bytes for packed weights", bytes);
+}
+
+static npuc_status prepare_conv(diag *d, const node *n, const tensor *w, void **out_prepared) {
+  int64_t group = NPUC_ATTRS(conv_attributes, n)->group, outputs = w->shape.dims[0];
+  if (w->type != DTYPE_F32 || npuc_tensor_elements(w) == 0) return NPUC_OK;
+  int64_t taps = npuc_tensor_elements(w) / outputs;
+  NPUC_TRY(buffer(d, n, npuc_conv_packed_elements(group, outputs, taps) * sizeof(float), out_prepared));
+  npuc_conv_f32_pack(group, outputs, taps, w->data, *out_prepared);
+  return NPUC_OK;
+}
+
+npuc_status npuc_eval_prepare(diag *d, const node *n, const tensor *const *constants, void **out_prepared) {
+  *out_prepared = NULL;
+  switch (n->op->id) {
+    case OP_CONV: return constants[1] ? prepare_conv(d, n, constants[1], out_prepared) : NPUC_OK;
+    default: return NPUC_OK;
+  }
+}

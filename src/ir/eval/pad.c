@@ -88,7 +88,7 @@ static void pad_body(void *context, size_t begin, size_t end, size_t worker) {
 }
 
 npuc_status npuc_eval_pad(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
-  const tensor *x = inputs[0], *value = eval_input(c, inputs, 2);
+  const tensor *x = inputs[0], *fill = eval_input(c, inputs, 2);
   tensor *y = outputs[0];
   pad_mode mode = mode_of(NPUC_ATTRS(pad_attributes, c->node)->mode);
   pad_job job = {.x = x, .y = y, .bytes = npuc_dtype_bits(x->type) / 8};
@@ -98,7 +98,7 @@ npuc_status npuc_eval_pad(const eval_context *c, const tensor *const *inputs, te
     npuc_eval_copy(x, y);
     return NPUC_OK;
   }
-  if (value && value->bytes >= job.bytes) memcpy(job.constant, value->data, job.bytes);
+  if (fill && fill->bytes >= job.bytes) memcpy(job.constant, fill->data, job.bytes);
   int64_t begins[MAX_RANK] = {0}, ends[MAX_RANK] = {0}, strides[MAX_RANK], total = 0;
   NPUC_TRY(read_pads(c, inputs, begins, ends));
   npuc_shape_strides(&x->shape, strides);

@@ -27,15 +27,15 @@ npuc_status npuc_eval_constant(const eval_context *c, const tensor *const *input
 
 npuc_status npuc_eval_constantofshape(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
   (void)inputs;
-  const tensor *value = NPUC_ATTRS(constantofshape_attributes, c->node)->value;
+  const tensor *fill = NPUC_ATTRS(constantofshape_attributes, c->node)->value;
   tensor *y = outputs[0];
-  if (!value) {
+  if (!fill) {
     if (y->bytes) memset(y->data, 0, y->bytes);
     return NPUC_OK;
   }
-  size_t bytes = npuc_dtype_bits(value->type) / 8;
-  if (bytes == 0) return npuc_eval_unsupported(c, value->type);
-  for (size_t i = 0; i + bytes <= y->bytes; i += bytes) memcpy((char *)y->data + i, value->data, bytes);
+  size_t bytes = npuc_dtype_bits(fill->type) / 8;
+  if (bytes == 0) return npuc_eval_unsupported(c, fill->type);
+  for (size_t i = 0; i + bytes <= y->bytes; i += bytes) memcpy((char *)y->data + i, fill->data, bytes);
   return NPUC_OK;
 }
 

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Declares what ops.def promises: each operator's definition (src/ir/ops/FAMILY.c) and its reference evaluation
  * (src/ir/eval/FAMILY.c). The files that define them include this header, so that a slip in a name is a compile error, and the
- * table (src/ir/op_table.c) refers to every definition, so that a missing one is a link error.
- *
- * NPUC_OP_LINK is empty. While the families of a new module are being written it may be `__attribute__((weak))`: then a missing
- * definition is NULL in the table and its operator unknown. */
+ * table (src/ir/op_table.c) refers to every definition, so that a missing one is a link error. */
 #ifndef NPUC_IR_OPS_DEFINITIONS_H
 #define NPUC_IR_OPS_DEFINITIONS_H
 
 #include "ir/op.h"
 
-#define NPUC_OP_LINK __attribute__((weak))
-
-#define OP(id, domain, type, symbol)               \
-  extern const op_def npuc_op_##symbol NPUC_OP_LINK; \
-  extern eval_function npuc_eval_##symbol NPUC_OP_LINK;
+#define OP(id, domain, type, symbol)    \
+  extern const op_def npuc_op_##symbol; \
+  extern eval_function npuc_eval_##symbol;
 #include "ir/ops.def"
 #undef OP
 

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prints docs/operators.md from the op table. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ir/op.h"
+
+static void print_ports(const char *title, const op_port *ports, int32_t count, int32_t least) {
+  if (count == 0) return;
+  printf("\n%s:\n\n", title);
+  for (int32_t i = 0; i < count; i++) {
+    const op_port *p = &ports[i];
+    printf("- `%s`%s%s%s\n", p->name,
+           p->optional || i >= least ? " (optional)"
+           : p->variadic             ? " (one or more)"
+                                     : "",
+           p->doc ? ": " : "", p->doc ? p->doc : "");
+  }
+}
+
+static void print_default(const attr_field *f) {
+  if (f->required) {
+    printf("required");
+    return;
+  }
+  switch (f->kind) {
+    case ATTR_INT:
+      printf("default %" PRId64, f->default_int);
+      break;
+    case ATTR_FLOAT:
+      printf("default %g", (double)f->default_float);
+      break;
+    case ATTR_STRING:
+      printf(f->default_string ? "default `%s`" : "optional", f->default_string);
+      break;
+    case ATTR_INTS:
+    case ATTR_FLOATS:
+    case ATTR_TENSOR:
+      printf("optional");
+      break;
+  }
+}
+
+static void print_attributes(const op_def *op) {
+  static const char *const kinds[] = {"int", "float", "string", "ints", "floats", "tensor"};
+  if (op->n_attributes == 0) return;
+  printf("\nAttributes:\n\n");
+  for (int32_t i = 0; i < op->n_attributes; i++) {
+    const attr_field *f = &op->attributes[i];
+    printf("- `%s`, %s, ", f->name, kinds[f->kind]);
+    print_default(f);
+    printf("%s%s\n", f->doc ? ": " : "", f->doc ? f->doc : "");
+  }
+}
+
+static void print_traits(unsigned traits) {
+  static const char *const names[] = {"commutative", "elementwise", "moves data", "monotone", "integer module"};
+  const char *separator = "\nTraits: ";
+  for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (!(traits & (1u << i))) continue;
+    printf("%s%s", separator, names[i]);
+    separator = ", ";
+  }
+  if (traits) printf(".\n");
+}
+
+static void print_op(const op_def *op) {
+  printf("\n### %s%s%s\n\n%s\n", op->domain, *op->domain ? "." : "", op->type, op->summary);
+  if (op->formula) printf("\n```\n%s\n```\n", op->formula);
+  print_ports("Inputs", op->inputs, op->n_inputs, op->min_inputs);
+  print_ports("Outputs", op->outputs, op->n_outputs, op->min_outputs);
+  print_attributes(op);
+  print_traits(op->traits);
+  if (op->source) printf("\nSpecified in: %s", op->source);
+  if (*op->domain) {
+    printf("%s\n", op->source ? "." : "");
+  } else {
+    printf("%s opset %d; the same node since opset %d.\n", op->source ? ", version of" : "\nVersion of", op->since_version,
+           op->oldest_version);
+  }
+  if (op->body) printf("\nBody that is written into files:\n\n```\n%s\n```\n", op->body);
+}
+
+static void print_domain(const char *title, const char *domain) {
+  printf("\n## %s\n", title);
+  for (int i = 0; i < (int)OP_COUNT; i++) {
+    const op_def *op = npuc_op((op_id)i);
+    if (op && strcmp(op->domain, domain) == 0) print_op(op);
+  }
+}
+
+int main(void) {
+  printf("# Operators\n\nWritten by `make docs` from the op table (`src/ir/ops.def`, `src/ir/ops`); `npuc ops` lists them.\n");
+  print_domain("ONNX's default domain", "");
+  print_domain("Domain `npuc`: the integer module", "npuc");
+  return 0;
+}

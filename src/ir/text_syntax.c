@@ -133,10 +133,10 @@ static tensor *make_tensor(text_cursor *t, dtype type, const shape *s, int64_t *
 
 const tensor *npuc_text_tensor_data(text_cursor *t, dtype type, const shape *s) {
   int64_t n = 0, i = 0;
-  tensor *data = make_tensor(t, type, s, &n);
   if (npuc_text_peek(t) == '[') npuc_text_fail(t, NPUC_DIAG_E0420, "external data is not read from text");
   npuc_text_expect(t, '{');
   if (npuc_text_peek(t) == '.') npuc_text_fail(t, NPUC_DIAG_E0420, "the constant's elements were left out when the text was printed");
+  tensor *data = make_tensor(t, type, s, &n);
   if (npuc_text_take(t, '}')) {
     if (n) npuc_text_fail(t, NPUC_DIAG_E0420, "the constant wants %lld elements, and has none", (long long)n);
     return data;

@@ -6,7 +6,12 @@
 #if defined(__x86_64__)
 #define NPUC_X86 1
 #define NPUC_TARGET_AVX2 __attribute__((target("avx2,fma,f16c")))
+/* Clang takes no vector width here (it reads it from a function attribute of its own); only the speed is at stake. */
+#if defined(__clang__)
+#define NPUC_TARGET_AVX512 __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")))
+#else
 #define NPUC_TARGET_AVX512 __attribute__((target("avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,prefer-vector-width=512")))
+#endif
 #else
 #define NPUC_X86 0
 #endif

@@ -69,16 +69,18 @@ static outcome compare(net *b, const npu_program *p, const uint8_t *const *input
   return o;
 }
 
-/* A test on constant outputs would prove nothing. */
+/* A test on constant tensors would prove nothing: most must hold several values. */
 static void expect_lively(const net *b, uint8_t **values) {
-  for (size_t i = 0; i < b->g->n_outputs; i++) {
-    const qtensor *t = &b->g->tensors[b->g->outputs[i]];
+  size_t tensors = 0, lively = 0;
+  for (size_t i = 0; i < b->g->n_tensors; i++) {
+    if (b->g->tensors[i].data) continue;
     bool seen[256] = {false};
     int distinct = 0;
-    for (size_t k = 0; k < t->bytes; k++) distinct += !seen[values[b->g->outputs[i]][k]], seen[values[b->g->outputs[i]][k]] = true;
-    if (distinct < 3) print_message("output %s has %d distinct values, the first %d\n", t->name, distinct, values[b->g->outputs[i]][0]);
-    assert_true(distinct >= 2);
+    for (size_t k = 0; k < b->g->tensors[i].bytes; k++) distinct += !seen[values[i][k]], seen[values[i][k]] = true;
+    tensors++;
+    lively += distinct > 2;
   }
+  assert_true(lively * 4 >= tensors * 3);
 }
 
 static void expect_equal(net *b, const npu_arch *arch) {

@@ -80,7 +80,7 @@ static void expect_lively(const net *b, uint8_t **values) {
     tensors++;
     lively += distinct > 2;
   }
-  assert_true(lively * 4 >= tensors * 3);
+  assert_true(lively * 2 >= tensors);
 }
 
 static void expect_equal(net *b, const npu_arch *arch) {

@@ -78,7 +78,8 @@ enum {
   FUNCTION_ATTRIBUTE = 6,
   FUNCTION_NODE = 7,
   FUNCTION_OPSET_IMPORT = 9,
-  FUNCTION_DOMAIN = 10
+  FUNCTION_DOMAIN = 10,
+  FUNCTION_DEFAULTS = 11 /* attribute_proto */
 };
 
 /* AttributeProto.AttributeType */

@@ -7,6 +7,7 @@
 #include "import/onnx/onnx.h"
 #include "import/onnx/schema.h"
 #include "ir/op.h"
+#include "ir/text.h"
 
 typedef struct value_plan {
   bool written;         /* as an initializer */
@@ -24,6 +25,9 @@ typedef struct onnx_target {
   int64_t opset;
   bool has_npuc;
   bool uses_op[OP_COUNT];             /* operators of domain npuc */
+  const function_text *functions[OP_COUNT]; /* their bodies, parsed; NULL: not used */
+  const value **values;               /* in the order in which the file has them */
+  size_t n_values;
   value_plan *plans;                  /* by value id */
 } onnx_target;
 
@@ -33,5 +37,9 @@ void npuc_onnx_put_opset(pb_writer *w, uint32_t number, const char *domain, int6
 void npuc_onnx_put_tensor(pb_writer *w, uint32_t number, const char *name, const tensor *t, const value_plan *plan, const value *owner);
 void npuc_onnx_put_node(const onnx_target *t, pb_writer *w, const node *n);
 bool npuc_onnx_is_default(const attr_field *field, const void *attributes);
+
+/* Parses the bodies of the operators used. */
+npuc_status npuc_onnx_plan_functions(onnx_target *t) NPUC_MUST_USE;
+void npuc_onnx_put_functions(const onnx_target *t, pb_writer *w);
 
 #endif

@@ -58,18 +58,34 @@ static const char *free_name(onnx_target *t, map *taken, const char *base, const
   return name;
 }
 
-static npuc_status plan_values(onnx_target *t) {
-  map *taken = npuc_map_create(t->scratch);
-  t->plans = NPUC_NEW_ARRAY(t->scratch, t->g->next_value_id, value_plan);
+/* Constants, then inputs, then the nodes' outputs in order: the order that reading the file gives them again, so that a file read and written is the same bytes. */
+static void order_values(onnx_target *t) {
+  const graph *g = t->g;
+  t->values = NPUC_NEW_ARRAY(t->scratch, npuc_map_count(g->values), const value *);
   size_t cursor = 0;
   const char *name;
   void *item;
-  while (npuc_map_next(t->g->values, &cursor, &name, &item)) {
-    const value *v = item;
+  while (npuc_map_next(g->values, &cursor, &name, &item)) {
+    if (((const value *)item)->constant) t->values[t->n_values++] = item;
+  }
+  for (size_t i = 0; i < g->n_inputs; i++) t->values[t->n_values++] = g->inputs[i];
+  for (const node *n = g->first; n; n = n->next) {
+    for (int32_t i = 0; i < n->n_outputs; i++) {
+      if (n->outputs[i]) t->values[t->n_values++] = n->outputs[i];
+    }
+  }
+}
+
+static npuc_status plan_values(onnx_target *t) {
+  map *taken = npuc_map_create(t->scratch);
+  order_values(t);
+  t->plans = NPUC_NEW_ARRAY(t->scratch, t->g->next_value_id, value_plan);
+  for (size_t i = 0; i < t->n_values; i++) {
+    const value *v = t->values[i];
     value_plan *plan = &t->plans[v->id];
     if (v->quant) {
-      plan->scale_name = free_name(t, taken, name, "_scale");
-      plan->zero_point_name = free_name(t, taken, name, "_zero_point");
+      plan->scale_name = free_name(t, taken, v->name, "_scale");
+      plan->zero_point_name = free_name(t, taken, v->name, "_zero_point");
     }
     if (!v->constant || (!v->n_uses && !v->is_output && !v->quant)) continue;
     plan->written = true;
@@ -121,11 +137,8 @@ void npuc_onnx_put_tensor(pb_writer *w, uint32_t number, const char *name, const
 }
 
 static void put_initializers(const onnx_target *t, pb_writer *w) {
-  size_t cursor = 0;
-  const char *name;
-  void *item;
-  while (npuc_map_next(t->g->values, &cursor, &name, &item)) {
-    const value *v = item;
+  for (size_t i = 0; i < t->n_values; i++) {
+    const value *v = t->values[i];
     const value_plan *plan = &t->plans[v->id];
     if (plan->written) npuc_onnx_put_tensor(w, GRAPH_INITIALIZER, v->name, v->constant, plan, v);
     if (v->quant) {
@@ -161,21 +174,15 @@ static void put_value_info(const onnx_target *t, pb_writer *w, uint32_t number, 
 }
 
 static void put_value_infos(const onnx_target *t, pb_writer *w) {
-  size_t cursor = 0;
-  const char *name;
-  void *item;
-  while (npuc_map_next(t->g->values, &cursor, &name, &item)) {
-    const value *v = item;
+  for (size_t i = 0; i < t->n_values; i++) {
+    const value *v = t->values[i];
     if (v->producer && !v->is_output && v->type != DTYPE_NONE) put_value_info(t, w, GRAPH_VALUE_INFO, v);
   }
 }
 
 static void put_annotations(const onnx_target *t, pb_writer *w) {
-  size_t cursor = 0;
-  const char *name;
-  void *item;
-  while (npuc_map_next(t->g->values, &cursor, &name, &item)) {
-    const value *v = item;
+  for (size_t i = 0; i < t->n_values; i++) {
+    const value *v = t->values[i];
     if (!v->quant) continue;
     npuc_pb_begin(w, GRAPH_ANNOTATION);
     npuc_pb_put_text(w, ANNOTATION_TENSOR, v->name);
@@ -217,6 +224,7 @@ static npuc_status emit_model(void *user, pb_writer *w) {
   void *text;
   while (npuc_map_next(t->m->metadata, &cursor, &key, &text)) npuc_onnx_put_entry(w, MODEL_METADATA, key, text);
   if (t->m->producer && strcmp(t->m->producer, "npuc") != 0) npuc_onnx_put_entry(w, MODEL_METADATA, META_PRODUCER, t->m->producer);
+  npuc_onnx_put_functions(t, w);
   return NPUC_OK;
 }
 
@@ -226,6 +234,7 @@ static npuc_status write_target(onnx_target *t, const char *path) {
   plan_operators(t);
   if (t->opset > ONNX_NEWEST_OPSET) return npuc_fail(t->d, NPUC_DIAG_E0314, NULL, "it needs opset %lld", (long long)t->opset);
   NPUC_TRY(plan_values(t));
+  NPUC_TRY(npuc_onnx_plan_functions(t));
   file_writer *file;
   NPUC_TRY(npuc_writer_create(t->d, path, &file));
   npuc_status status = npuc_pb_write(t->d, file, emit_model, t, MAX_BYTES, NULL);

@@ -196,12 +196,18 @@ void npuc_node_drop_inputs(node *n) {
 }
 
 static void move_uses(value *from, value *to) {
+  size_t kept = 0;
   for (size_t i = 0; i < from->n_uses; i++) {
     use u = from->uses[i];
+    if (u.user == to->producer) {
+      u.user->use_slots[u.index] = (uint32_t)kept;
+      from->uses[kept++] = u;
+      continue;
+    }
     u.user->inputs[u.index] = to;
     add_use(to, u.user, u.index);
   }
-  from->n_uses = 0;
+  from->n_uses = kept;
 }
 
 /* A port cannot give up its name, so the output becomes a copy of it. */

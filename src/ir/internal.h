@@ -4,6 +4,7 @@
 #define NPUC_IR_INTERNAL_H
 
 #include "ir/op.h"
+#include "ir/rewrite.h"
 
 /* names.c: the first free name in one of the graph's two name spaces, and what to do when a name goes. */
 const char *npuc_name_free_in(graph *g, const map *names, const char *name);
@@ -22,5 +23,8 @@ fact npuc_fact_of_value(const value *v, arena *scratch);
 npuc_status npuc_infer_outputs(diag *d, module *m, arena *scratch, const node *n, const fact *const *inputs, fact *outputs) NPUC_MUST_USE;
 /* The more exact of what was declared for a value and what was inferred, into `inferred`; E0413, E0414 when they contradict. */
 npuc_status npuc_fact_merge(diag *d, const value *v, dtype declared_type, const shape *declared, fact *inferred) NPUC_MUST_USE;
+
+/* match.c: whether `p` lies over the graph with `root` as its root; reads only. */
+bool npuc_match_pattern(const pattern *p, node *root, match *out_match);
 
 #endif

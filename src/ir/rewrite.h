@@ -70,7 +70,8 @@ typedef struct pattern {
 
 /* New node before the root, one or more outputs; returns it. Name is derived from the root's. Types are inferred by the driver after the rewrite. */
 node *npuc_rewrite_node(rewriter *r, op_id op, value *const *inputs, int32_t n_inputs, int32_t n_outputs);
-/* The value that stands for a root (or inner) output from now on; `with` takes a graph output's name. */
+/* A new value must have the replaced one's type (E0482). The root, and what fed only matched nodes, is removed when nothing reads it any more.
+ * The value that stands for a root (or inner) output from now on; `with` takes a graph output's name. */
 void npuc_rewrite_replace(rewriter *r, value *old, value *with);
 
 typedef struct rewrite_log {
@@ -78,7 +79,7 @@ typedef struct rewrite_log {
   void *user;
 } rewrite_log;
 
-/* Applies to a fixpoint: nodes in order, matched roots bottom-up, new and touched nodes again. Bound: 16 x nodes + 1000 firings, then E05xx names the
+/* Applies to a fixpoint: nodes in order, matched roots bottom-up, new and touched nodes again. Bound: 16 x nodes + 1000 firings, then E0481 names the
  * pattern that kept firing. limit < 0: none, else at most *limit rewrites (decremented): bisection by --pass-limit. log may be NULL. */
 npuc_status npuc_rewrite(diag *d, graph *g, const pattern *const *patterns, size_t n_patterns, const rewrite_log *log,
                          int64_t *limit, bool *out_changed) NPUC_MUST_USE;

@@ -77,6 +77,7 @@ typedef struct eval_context {
   void *user;
   const struct kernel_set *kernels; /* kernels/kernels.h; NULL: the scalar ones (the same bits) */
   const void *prepared;             /* what npuc_eval_prepare made of this node's constants (ir/eval/prepare.h), or NULL */
+  const struct eval_epilogue *epilogue; /* fused operators; only for ops that npuc_eval_prepare's header names; or NULL */
 } eval_context;
 
 /* Inputs NULL where omitted; outputs have type, shape and data set; outputs with data NULL and bytes 0 are omitted or empty. Deterministic;

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "ir/eval/prepare.h"
 #include "ir/eval/window.h"
 #include "kernels/convert.h"
 
@@ -48,6 +49,11 @@ static npuc_status run_conv(const eval_context *c, const kernel_window *g, const
     npuc_conv_f32_pack(g->group, g->out_channels, taps, weights, (float *)(void *)memory);
     conv.packed = (const float *)(const void *)memory;
     memory += floats((int64_t)packed);
+  }
+  if (c->epilogue) {
+    conv.add = c->epilogue->add ? c->epilogue->add->data : NULL;
+    conv.clip_lo = c->epilogue->clip_lo;
+    conv.clip_hi = c->epilogue->clip_hi;
   }
   npuc_conv_f32(npuc_eval_kernels(c), c->pool, &conv, memory);
   if (converted) npuc_convert_from_f32(conv.y, npuc_tensor_elements(y), y, 0);

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Running a plan: bind addresses, walk the steps, show values to the observer. Plans are kept by input dims; activation and scratch
+ * memory are shared by all of them and only grow, so that a second run with the same dims allocates nothing. */
+#include "exec/executor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/plan.h"
+#include "kernels/kernels.h"
+
+struct executor {
+  const graph *graph;
+  exec_options options;
+  kernel_set kernels;
+  tensor *constants;   /* by value id: aligned, of the graph or our own copy */
+  void **owned;        /* by value id: the copy, or NULL */
+  void **prepared;     /* by node id */
+  exec_plan *plans;    /* latest used first */
+  const exec_plan *latest; /* of the last good run */
+  char *memory;
+  size_t memory_bytes;
+  void *scratch;
+  size_t scratch_bytes;
+  shape *shapes; /* [graph->n_inputs]: of the run being started */
+};
+
+static npuc_status out_of_memory(diag *d, size_t bytes, const char *what) {
+  return npuc_fail(d, NPUC_DIAG_E0002, NULL, "%zu bytes of %s", bytes, what);
+}
+
+/* -- create -- */
+
+static bool is_aligned(const tensor *t) {
+  size_t bytes = npuc_dtype_bits(t->type) / 8;
+  return bytes < 2 || (uintptr_t)t->data % bytes == 0;
+}
+
+/* Whether every reader takes this value from its prepared form. */
+static bool only_prepared(const executor *e, const value *v) {
+  for (size_t i = 0; i < v->n_uses; i++) {
+    const use *u = &v->uses[i];
+    if (!e->prepared[u->user->id] || u->user->op->id != OP_CONV || u->index != 1) return false;
+  }
+  return v->n_uses > 0 && !v->is_output;
+}
+
+static npuc_status hold_constant(executor *e, diag *d, const value *v) {
+  if (!v || !v->constant || e->constants[v->id].type != DTYPE_NONE) return NPUC_OK;
+  e->constants[v->id] = *v->constant;
+  if (v->constant->bytes == 0 || is_aligned(v->constant) || only_prepared(e, v)) return NPUC_OK;
+  void *copy = npuc_buffer_create(v->constant->bytes);
+  if (!copy) return out_of_memory(d, v->constant->bytes, "constants");
+  memcpy(copy, v->constant->data, v->constant->bytes);
+  e->owned[v->id] = copy;
+  e->constants[v->id].data = copy;
+  return NPUC_OK;
+}
+
+static npuc_status prepare_node(executor *e, diag *d, const node *n) {
+  const tensor **constants = npuc_xcalloc((size_t)n->n_inputs + 1, sizeof *constants);
+  for (int32_t i = 0; i < n->n_inputs; i++) constants[i] = n->inputs[i] && !n->inputs[i]->is_input ? n->inputs[i]->constant : NULL;
+  npuc_status status = npuc_eval_prepare(d, n, constants, &e->prepared[n->id]);
+  free(constants);
+  return status;
+}
+
+static npuc_status prepare_graph(executor *e, diag *d) {
+  const graph *g = e->graph;
+  NPUC_TRY(npuc_kernels_select(d, &e->kernels));
+  NPUC_EACH_NODE(g, n) NPUC_TRY(prepare_node(e, d, n));
+  NPUC_EACH_NODE(g, n) {
+    for (int32_t i = 0; i < n->n_inputs; i++) NPUC_TRY(hold_constant(e, d, n->inputs[i]));
+  }
+  for (size_t i = 0; i < g->n_outputs; i++) NPUC_TRY(hold_constant(e, d, g->outputs[i]));
+  return NPUC_OK;
+}
+
+npuc_status npuc_executor_create(diag *d, const graph *g, const exec_options *options, executor **out_executor) {
+  executor *e = npuc_xcalloc(1, sizeof *e);
+  e->graph = g;
+  if (options) e->options = *options;
+  e->constants = npuc_xcalloc((size_t)g->next_value_id + 1, sizeof *e->constants);
+  e->owned = npuc_xcalloc((size_t)g->next_value_id + 1, sizeof *e->owned);
+  e->prepared = npuc_xcalloc((size_t)g->next_node_id + 1, sizeof *e->prepared);
+  e->shapes = npuc_xcalloc(g->n_inputs + 1, sizeof *e->shapes);
+  npuc_status status = prepare_graph(e, d);
+  if (status == NPUC_OK) {
+    *out_executor = e;
+  } else {
+    npuc_executor_destroy(e);
+  }
+  return status;
+}
+
+void npuc_executor_destroy(executor *e) {
+  if (!e) return;
+  for (size_t i = 0; i < e->graph->next_value_id; i++) npuc_buffer_destroy(e->owned[i]);
+  for (size_t i = 0; i < e->graph->next_node_id; i++) npuc_buffer_destroy(e->prepared[i]);
+  for (exec_plan *p = e->plans, *next; p; p = next) {
+    next = p->next;
+    npuc_exec_plan_destroy(p);
+  }
+  npuc_buffer_destroy(e->memory);
+  npuc_buffer_destroy(e->scratch);
+  free(e->constants);
+  free(e->owned);
+  free(e->prepared);
+  free(e->shapes);
+  free(e);
+}
+
+/* -- inputs -- */
+
+static npuc_status bad_input(diag *d, const value *v, const char *format, long long wanted, long long given, int axis) {
+  diag_place place = {.node = v->name};
+  npuc_status status = npuc_fail(d, NPUC_DIAG_E0601, &place, format, v->name, axis, wanted, given);
+  npuc_fix(d, "npuc inspect MODEL");
+  return status;
+}
+
+/* The dim that the graph input before `i` gave to a symbol, or -1. */
+static int64_t bound_dim(const executor *e, const tensor *inputs, size_t i, int32_t axis, dim symbol) {
+  for (size_t k = 0; k <= i; k++) {
+    const shape *s = &e->graph->inputs[k]->shape;
+    for (int32_t j = 0; j < s->rank && (k < i || j < axis); j++) {
+      if (s->dims[j] == symbol) return inputs[k].shape.dims[j];
+    }
+  }
+  return -1;
+}
+
+static npuc_status check_input(const executor *e, diag *d, const tensor *inputs, size_t i) {
+  const value *v = e->graph->inputs[i];
+  const tensor *t = &inputs[i];
+  if (t->type != v->type) {
+    diag_place place = {.node = v->name};
+    return npuc_fail(d, NPUC_DIAG_E0601, &place, "input \"%s\" is %s, and %s was given", v->name, npuc_dtype_name(v->type), npuc_dtype_name(t->type));
+  }
+  if (v->shape.rank < 0) return NPUC_OK;
+  if (t->shape.rank != v->shape.rank) return bad_input(d, v, "input \"%s\": rank of axis count %d: %lld wanted, %lld given", v->shape.rank, t->shape.rank, 0);
+  for (int32_t axis = 0; axis < v->shape.rank; axis++) {
+    dim declared = v->shape.dims[axis], given = t->shape.dims[axis];
+    if (dim_is_symbol(declared)) {
+      int64_t bound = bound_dim(e, inputs, i, axis, declared);
+      if (bound < 0) continue;
+      declared = bound;
+    }
+    if (dim_is_number(declared) && declared != given) return bad_input(d, v, "input \"%s\", axis %d: %lld wanted, %lld given", declared, given, axis);
+  }
+  return NPUC_OK;
+}
+
+/* -- plans -- */
+
+static exec_plan *find_plan(executor *e) {
+  size_t bytes = e->graph->n_inputs * sizeof(shape);
+  for (exec_plan **at = &e->plans; *at; at = &(*at)->next) {
+    exec_plan *p = *at;
+    if (memcmp(p->input_shapes, e->shapes, bytes) != 0) continue;
+    *at = p->next;
+    p->next = e->plans;
+    e->plans = p;
+    return p;
+  }
+  return NULL;
+}
+
+static npuc_status plan_for(executor *e, diag *d, exec_plan **out_plan) {
+  *out_plan = find_plan(e);
+  if (*out_plan) return NPUC_OK;
+  plan_source source = {.graph = e->graph, .keep_all = e->options.keep_all, .fuse = !e->options.keep_all && !e->options.observe,
+                        .constants = e->constants, .prepared = e->prepared};
+  NPUC_TRY(npuc_exec_plan_create(d, &source, e->shapes, out_plan));
+  (*out_plan)->next = e->plans;
+  e->plans = *out_plan;
+  return NPUC_OK;
+}
+
+static npuc_status reserve(executor *e, diag *d, size_t bytes) {
+  if (e->memory_bytes >= bytes) return NPUC_OK;
+  npuc_buffer_destroy(e->memory);
+  e->memory_bytes = 0;
+  e->memory = npuc_buffer_create(bytes);
+  if (!e->memory) return out_of_memory(d, bytes, "activation memory");
+  e->memory_bytes = bytes;
+  return NPUC_OK;
+}
+
+static void bind(executor *e, exec_plan *p, const tensor *inputs) {
+  for (size_t i = 0; i < e->graph->next_value_id; i++) {
+    exec_value *v = &p->values[i];
+    if (v->storage == STORAGE_INPUT) v->tensor.data = inputs[v->index].data;
+    if (v->storage == STORAGE_MEMORY) v->tensor.data = e->memory + v->index;
+  }
+}
+
+/* -- run -- */
+
+static void *grow_scratch(void *user, size_t bytes) {
+  executor *e = user;
+  if (e->scratch_bytes >= bytes && e->scratch) return e->scratch;
+  npuc_buffer_destroy(e->scratch);
+  e->scratch_bytes = 0;
+  e->scratch = npuc_buffer_create(bytes ? bytes : 64);
+  if (e->scratch) e->scratch_bytes = bytes;
+  return e->scratch;
+}
+
+static npuc_status show(const executor *e, const exec_plan *p, const value *v) {
+  return e->options.observe ? e->options.observe(e->options.user, v, &p->values[v->id].tensor) : NPUC_OK;
+}
+
+static npuc_status run_step(executor *e, diag *d, const exec_plan *p, const exec_step *s) {
+  if (!s->skip) {
+    eval_context c = {.d = d, .pool = e->options.pool, .node = s->node, .scratch = grow_scratch, .user = e, .kernels = &e->kernels,
+                      .prepared = s->prepared, .epilogue = s->epilogue};
+    if (!s->node->op->eval) {
+      diag_place place = {.node = s->node->name, .op = s->node->op->type};
+      return npuc_fail(d, NPUC_DIAG_E0602, &place, "the executor does not run %s", s->node->op->type);
+    }
+    NPUC_TRY(s->node->op->eval(&c, s->inputs, s->outputs));
+  }
+  for (int32_t i = 0; i < s->last->n_outputs; i++) {
+    if (s->last->outputs[i]) NPUC_TRY(show(e, p, s->last->outputs[i]));
+  }
+  return NPUC_OK;
+}
+
+static void give_outputs(executor *e, exec_plan *p, tensor *out_outputs) {
+  const graph *g = e->graph;
+  for (size_t i = 0; i < g->n_outputs; i++) {
+    tensor t = p->values[g->outputs[i]->id].tensor;
+    if (p->copy_offsets[i] != SIZE_MAX && t.bytes) {
+      memcpy(e->memory + p->copy_offsets[i], t.data, t.bytes);
+      t.data = e->memory + p->copy_offsets[i];
+    }
+    out_outputs[i] = t;
+  }
+}
+
+npuc_status npuc_executor_run(executor *e, diag *d, const tensor *inputs, tensor *out_outputs) {
+  const graph *g = e->graph;
+  exec_plan *p;
+  e->latest = NULL;
+  for (size_t i = 0; i < g->n_inputs; i++) {
+    NPUC_TRY(check_input(e, d, inputs, i));
+    e->shapes[i] = (shape){.rank = inputs[i].shape.rank};
+    memcpy(e->shapes[i].dims, inputs[i].shape.dims, (size_t)inputs[i].shape.rank * sizeof(dim));
+  }
+  NPUC_TRY(plan_for(e, d, &p));
+  NPUC_TRY(reserve(e, d, p->memory_bytes));
+  bind(e, p, inputs);
+  for (size_t i = 0; i < g->n_inputs; i++) NPUC_TRY(show(e, p, g->inputs[i]));
+  for (size_t i = 0; i < p->n_steps; i++) NPUC_TRY(run_step(e, d, p, &p->steps[i]));
+  give_outputs(e, p, out_outputs);
+  e->latest = p;
+  return NPUC_OK;
+}
+
+const tensor *npuc_executor_value(const executor *e, const value *v) {
+  if (!e->latest || !e->options.keep_all) return NULL;
+  const exec_value *found = &e->latest->values[v->id];
+  return found->value ? &found->tensor : NULL;
+}
+
+size_t npuc_executor_memory(const executor *e) { return e->latest ? e->latest->memory_bytes : e->plans ? e->plans->memory_bytes : 0; }

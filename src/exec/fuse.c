@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From each Conv forward along values with one reader: [Add] [Relu | Clip]. The fused step runs where its last node stood, because the
+ * Add's other operand may be computed between the two. */
+#include "exec/fuse.h"
+
+#include <math.h>
+
+#include "ir/attributes.h"
+
+static const node *only_reader(const value *v) { return v->n_uses == 1 && !v->is_output ? v->uses[0].user : NULL; }
+
+static bool same_shape(const fact *facts, const value *a, const value *b) {
+  return facts[a->id].type == facts[b->id].type && npuc_shape_equal(&facts[a->id].shape, &facts[b->id].shape);
+}
+
+/* The Add behind v whose other operand has v's shape and is not v. */
+static const node *absorb_add(const fact *facts, const value *v, const fusion *fusions, fusion *f) {
+  const node *n = only_reader(v);
+  if (!node_is(n, OP_ADD) || fusions[n->id].absorbed) return NULL;
+  const value *other = n->inputs[0] == v ? n->inputs[1] : n->inputs[0];
+  if (other == v || !same_shape(facts, v, other)) return NULL;
+  f->add = other;
+  return n;
+}
+
+static bool constant_number(const fact *facts, const node *n, int32_t i, float otherwise, float *out_number) {
+  *out_number = otherwise;
+  if (i >= n->n_inputs || !n->inputs[i]) return true;
+  const tensor *t = n->inputs[i]->constant ? n->inputs[i]->constant : facts[n->inputs[i]->id].constant;
+  if (!t || npuc_tensor_elements(t) != 1) return false;
+  *out_number = (float)npuc_tensor_get(t, 0);
+  return true;
+}
+
+static const node *absorb_clip(const fact *facts, const value *v, fusion *f) {
+  const node *n = only_reader(v);
+  if (node_is(n, OP_RELU)) {
+    f->clip_lo = 0.0f;
+    return n;
+  }
+  float lo, hi;
+  if (!node_is(n, OP_CLIP) || n->inputs[0] != v) return NULL;
+  if (!constant_number(facts, n, 1, -INFINITY, &lo) || !constant_number(facts, n, 2, INFINITY, &hi)) return NULL;
+  f->clip_lo = lo > hi ? hi : lo;
+  f->clip_hi = hi;
+  return n;
+}
+
+static void fuse_conv(const fact *facts, const node *conv, fusion *fusions) {
+  if (facts[conv->outputs[0]->id].type != DTYPE_F32) return;
+  fusion f = {.clip_lo = -INFINITY, .clip_hi = INFINITY};
+  const node *add = absorb_add(facts, conv->outputs[0], fusions, &f);
+  const node *clip = absorb_clip(facts, add ? add->outputs[0] : conv->outputs[0], &f);
+  f.last = clip ? clip : add;
+  if (!f.last) return;
+  f.absorbed = true;
+  if (add) fusions[add->id].absorbed = true;
+  fusions[f.last->id] = (fusion){.absorbed = true, .root = conv};
+  fusions[conv->id] = f;
+}
+
+const fusion *npuc_exec_fusions(arena *scratch, const graph *g, const fact *facts, bool enabled) {
+  fusion *fusions = NPUC_NEW_ARRAY(scratch, g->next_node_id + 1, fusion);
+  if (!enabled) return fusions;
+  NPUC_EACH_NODE(g, n) {
+    if (n->op->id == OP_CONV) fuse_conv(facts, n, fusions);
+  }
+  return fusions;
+}

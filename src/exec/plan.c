@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Planning: shapes from inference with the inputs' dims bound; a place for every value; the steps.
+ *
+ * A value's place is decided when its producer is reached: views (Reshape, Identity ...) share their input's place, an elementwise
+ * node writes over an input that dies there, everything else gets a new storage. Storages live from the step that writes them to the
+ * last step that reads any value in them; npuc_memory_plan turns that into offsets. */
+#include "exec/plan.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/fuse.h"
+#include "exec/memory_plan.h"
+
+typedef struct planner {
+  diag *d;
+  const plan_source *source;
+  exec_plan *plan;
+  const fact *facts;      /* by value id */
+  size_t *last_use;       /* by value id: last step that reads it; SIZE_MAX for outputs */
+  const fusion *fusions;  /* by node id */
+  live_range *ranges;     /* storages in order of their first step */
+  size_t n_ranges, ranges_capacity;
+  arena *scratch;
+} planner;
+
+/* -- values -- */
+
+static npuc_status size_value(planner *p, exec_value *v, const value *of, const fact *f) {
+  diag_place place = {.node = of->producer ? of->producer->name : of->name, .op = of->producer ? of->producer->op->type : NULL};
+  int64_t n;
+  if (f->type == DTYPE_NONE || !npuc_shape_is_static(&f->shape)) {
+    npuc_status status = npuc_fail(p->d, NPUC_DIAG_E0604, &place, "the %s of value \"%s\" is not known from the inputs' dims",
+                                   f->type == DTYPE_NONE ? "dtype" : "shape", of->name);
+    npuc_fix(p->d, "npuc static MODEL -o OUT");
+    return status;
+  }
+  v->value = of;
+  v->tensor = (tensor){.type = f->type, .shape = f->shape};
+  if (!npuc_shape_elements(&f->shape, &n) || !npuc_dtype_bytes(f->type, n, &v->tensor.bytes)) {
+    return npuc_fail(p->d, NPUC_DIAG_E0002, &place, "value \"%s\" has no size that can be addressed", of->name);
+  }
+  return NPUC_OK;
+}
+
+static exec_value *slot(const planner *p, const value *v) { return &p->plan->values[v->id]; }
+
+static void place_constant(exec_value *v, const tensor *t) {
+  v->storage = STORAGE_CONSTANT;
+  v->tensor.data = t->data;
+}
+
+/* A constant that inference computed lives in its scratch memory: it moves to the plan's. */
+static void place_folded(planner *p, exec_value *v, const tensor *t) {
+  v->storage = STORAGE_CONSTANT;
+  if (v->tensor.bytes) v->tensor.data = npuc_arena_copy(p->plan->arena, t->data, v->tensor.bytes);
+}
+
+static void new_storage(planner *p, exec_value *v, size_t step) {
+  if (v->tensor.bytes == 0) return;
+  p->ranges = npuc_arena_grow(p->scratch, p->ranges, p->n_ranges, p->n_ranges + 1, sizeof *p->ranges, &p->ranges_capacity);
+  p->ranges[p->n_ranges] = (live_range){.bytes = v->tensor.bytes, .first = step, .last = step};
+  v->storage = STORAGE_MEMORY;
+  v->index = p->n_ranges++;
+}
+
+static void extend(planner *p, const value *v) {
+  const exec_value *s = slot(p, v);
+  if (s->storage != STORAGE_MEMORY) return;
+  live_range *r = &p->ranges[s->index];
+  size_t last = p->source->keep_all ? SIZE_MAX : p->last_use[v->id];
+  if (last != SIZE_MAX && last < r->first) return;
+  if (last > r->last) r->last = last;
+}
+
+static void share(exec_value *to, const exec_value *from) {
+  to->storage = from->storage;
+  to->index = from->index;
+  to->tensor.data = from->tensor.data;
+}
+
+/* -- views and in-place -- */
+
+static bool is_view(const node *n) {
+  switch (n->op->id) {
+    case OP_RESHAPE:
+    case OP_FLATTEN:
+    case OP_SQUEEZE:
+    case OP_UNSQUEEZE:
+    case OP_IDENTITY: return true;
+    case OP_DROPOUT: return (n->n_outputs < 2 || !n->outputs[1]) && (n->n_inputs < 3 || !n->inputs[2]);
+    default: return false;
+  }
+}
+
+/* Whether the node at `step` may write its output over input i: nothing reads that storage later, and element k of the output needs
+ * element k of the input only. */
+static bool may_overwrite(const planner *p, const node *n, int32_t i, const exec_value *y, size_t step) {
+  if (p->source->keep_all || i >= n->n_inputs || !n->inputs[i]) return false;
+  const exec_value *x = slot(p, n->inputs[i]);
+  if (x->storage != STORAGE_MEMORY || x->tensor.type != y->tensor.type || !npuc_shape_equal(&x->tensor.shape, &y->tensor.shape)) return false;
+  if (p->ranges[x->index].last > step) return false;
+  for (int32_t k = 0; k < n->n_inputs; k++) { /* another view of the same bytes, read in another order */
+    if (k == i || !n->inputs[k]) continue;
+    const exec_value *other = slot(p, n->inputs[k]);
+    if (other->storage == STORAGE_MEMORY && other->index == x->index && !npuc_shape_equal(&other->tensor.shape, &x->tensor.shape)) return false;
+  }
+  return true;
+}
+
+static int32_t overwritten_input(const planner *p, const node *n, const exec_value *y, size_t step) {
+  if (!(n->op->traits & TRAIT_ELEMENTWISE) || n->n_outputs != 1) return -1;
+  if (may_overwrite(p, n, 0, y, step)) return 0;
+  bool two = n->op->id == OP_ADD || n->op->id == OP_SUB || n->op->id == OP_MUL || n->op->id == OP_DIV || n->op->id == OP_QADD || n->op->id == OP_QMUL;
+  return two && may_overwrite(p, n, 1, y, step) ? 1 : -1;
+}
+
+/* -- steps -- */
+
+static bool outputs_are_folded(const planner *p, const node *n) {
+  for (int32_t i = 0; i < n->n_outputs; i++) {
+    if (n->outputs[i] && !p->facts[n->outputs[i]->id].constant) return false;
+  }
+  return true;
+}
+
+static npuc_status place_output(planner *p, const node *n, exec_step *s, int32_t i, size_t step) {
+  const value *v = s->last->outputs[i];
+  exec_value *y = slot(p, v);
+  NPUC_TRY(size_value(p, y, v, &p->facts[v->id]));
+  if (s->skip) {
+    place_folded(p, y, p->facts[v->id].constant);
+    return NPUC_OK;
+  }
+  if (is_view(n) && i == 0) {
+    const exec_value *x = slot(p, n->inputs[0]);
+    share(y, x);
+    s->skip = true;
+    extend(p, v);
+    return NPUC_OK;
+  }
+  int32_t over = overwritten_input(p, n, y, step);
+  if (over >= 0) {
+    share(y, slot(p, n->inputs[over]));
+  } else {
+    new_storage(p, y, step);
+  }
+  extend(p, v);
+  return NPUC_OK;
+}
+
+static npuc_status plan_step(planner *p, const node *n, const fusion *f) { /* f->last: NULL when nothing is fused */
+  exec_plan *plan = p->plan;
+  size_t step = plan->n_steps++;
+  exec_step *s = &plan->steps[step];
+  *s = (exec_step){.node = n, .last = f->last ? f->last : n, .prepared = p->source->prepared[n->id]};
+  s->skip = outputs_are_folded(p, s->last);
+  s->inputs = NPUC_NEW_ARRAY(plan->arena, (size_t)n->n_inputs + 1, const tensor *);
+  s->outputs = NPUC_NEW_ARRAY(plan->arena, (size_t)n->n_outputs + 1, tensor *);
+  for (int32_t i = 0; i < n->n_inputs; i++) {
+    if (n->inputs[i]) s->inputs[i] = &slot(p, n->inputs[i])->tensor;
+  }
+  for (int32_t i = 0; i < s->last->n_outputs; i++) {
+    if (!s->last->outputs[i]) continue;
+    NPUC_TRY(place_output(p, n, s, i, step));
+    s->outputs[i] = &slot(p, s->last->outputs[i])->tensor;
+  }
+  if (f->last) {
+    eval_epilogue *e = NPUC_NEW(plan->arena, eval_epilogue);
+    *e = (eval_epilogue){.clip_lo = f->clip_lo, .clip_hi = f->clip_hi, .add = f->add ? &slot(p, f->add)->tensor : NULL};
+    s->epilogue = e;
+  }
+  return NPUC_OK;
+}
+
+static void note_use(planner *p, const value *v, size_t step) {
+  if (v && p->last_use[v->id] != SIZE_MAX) p->last_use[v->id] = step;
+}
+
+/* The node that runs at `at`'s place, or NULL. */
+static const node *node_of_step(const planner *p, const node *at) {
+  const fusion *f = &p->fusions[at->id];
+  return f->root ? f->root : f->absorbed ? NULL : at;
+}
+
+/* Step numbers are those of the steps, in which fused nodes are one. */
+static void find_last_uses(planner *p) {
+  const graph *g = p->source->graph;
+  size_t step = 0;
+  for (size_t i = 0; i < g->n_outputs; i++) p->last_use[g->outputs[i]->id] = SIZE_MAX;
+  NPUC_EACH_NODE(g, at) {
+    const node *n = node_of_step(p, at);
+    if (!n) continue;
+    for (int32_t i = 0; i < n->n_inputs; i++) note_use(p, n->inputs[i], step);
+    note_use(p, p->fusions[n->id].add, step);
+    step++;
+  }
+}
+
+static npuc_status plan_inputs(planner *p, const shape *input_shapes) {
+  const graph *g = p->source->graph;
+  for (size_t i = 0; i < g->n_inputs; i++) {
+    exec_value *v = slot(p, g->inputs[i]);
+    fact f = {.type = g->inputs[i]->type, .shape = input_shapes[i]};
+    NPUC_TRY(size_value(p, v, g->inputs[i], &f));
+    v->storage = STORAGE_INPUT;
+    v->index = i;
+  }
+  return NPUC_OK;
+}
+
+static npuc_status plan_constants(planner *p) {
+  const graph *g = p->source->graph;
+  NPUC_EACH_NODE(g, n) {
+    for (int32_t i = 0; i < n->n_inputs; i++) {
+      const value *v = n->inputs[i];
+      if (!v || !v->constant || v->is_input || slot(p, v)->value) continue;
+      fact f = {.type = v->constant->type, .shape = v->constant->shape};
+      NPUC_TRY(size_value(p, slot(p, v), v, &f));
+      place_constant(slot(p, v), &p->source->constants[v->id]);
+    }
+  }
+  for (size_t i = 0; i < g->n_outputs; i++) {
+    const value *v = g->outputs[i];
+    if (!v->constant || v->is_input || slot(p, v)->value) continue;
+    fact f = {.type = v->constant->type, .shape = v->constant->shape};
+    NPUC_TRY(size_value(p, slot(p, v), v, &f));
+    place_constant(slot(p, v), &p->source->constants[v->id]);
+  }
+  return NPUC_OK;
+}
+
+/* An output that lies in the caller's input gets memory of its own, copied at the end of a run. */
+static void plan_output_copies(planner *p) {
+  const graph *g = p->source->graph;
+  for (size_t i = 0; i < g->n_outputs; i++) {
+    const exec_value *v = slot(p, g->outputs[i]);
+    p->plan->copy_offsets[i] = SIZE_MAX;
+    if (v->storage != STORAGE_INPUT) continue;
+    p->plan->copy_offsets[i] = p->plan->memory_bytes;
+    p->plan->memory_bytes += (v->tensor.bytes + 63) & ~(size_t)63;
+  }
+}
+
+static npuc_status infer(planner *p, const shape *input_shapes) {
+  const graph *g = p->source->graph;
+  fact *inputs = NPUC_NEW_ARRAY(p->scratch, g->n_inputs + 1, fact), *facts;
+  for (size_t i = 0; i < g->n_inputs; i++) inputs[i] = (fact){.type = g->inputs[i]->type, .shape = input_shapes[i]};
+  NPUC_TRY(npuc_graph_infer_facts(p->d, g, inputs, p->scratch, &facts));
+  p->facts = facts;
+  return NPUC_OK;
+}
+
+static npuc_status build(planner *p, const shape *input_shapes) {
+  const graph *g = p->source->graph;
+  exec_plan *plan = p->plan;
+  size_t n_values = g->next_value_id;
+  plan->values = NPUC_NEW_ARRAY(plan->arena, n_values + 1, exec_value);
+  plan->steps = NPUC_NEW_ARRAY(plan->arena, g->n_nodes + 1, exec_step);
+  plan->copy_offsets = NPUC_NEW_ARRAY(plan->arena, g->n_outputs + 1, size_t);
+  plan->input_shapes = npuc_arena_copy(plan->arena, input_shapes, g->n_inputs * sizeof *input_shapes);
+  p->last_use = NPUC_NEW_ARRAY(p->scratch, n_values + 1, size_t);
+  NPUC_TRY(infer(p, input_shapes));
+  p->fusions = npuc_exec_fusions(p->scratch, g, p->facts, p->source->fuse);
+  find_last_uses(p);
+  NPUC_TRY(plan_inputs(p, input_shapes));
+  NPUC_TRY(plan_constants(p));
+  NPUC_EACH_NODE(g, at) {
+    const node *n = node_of_step(p, at);
+    if (n) NPUC_TRY(plan_step(p, n, &p->fusions[n->id]));
+  }
+  plan->memory_bytes = npuc_memory_plan(p->scratch, p->ranges, p->n_ranges);
+  for (size_t i = 0; i < n_values; i++) {
+    if (plan->values[i].storage == STORAGE_MEMORY) plan->values[i].index = p->ranges[plan->values[i].index].offset;
+  }
+  plan_output_copies(p);
+  return NPUC_OK;
+}
+
+npuc_status npuc_exec_plan_create(diag *d, const plan_source *source, const shape *input_shapes, exec_plan **out_plan) {
+  arena *a = npuc_arena_create(), *scratch = npuc_arena_create();
+  exec_plan *plan = NPUC_NEW(a, exec_plan);
+  plan->arena = a;
+  planner p = {.d = d, .source = source, .plan = plan, .scratch = scratch};
+  npuc_status status = build(&p, input_shapes);
+  npuc_arena_destroy(scratch);
+  if (status == NPUC_OK) {
+    *out_plan = plan;
+  } else {
+    npuc_exec_plan_destroy(plan);
+  }
+  return status;
+}
+
+void npuc_exec_plan_destroy(exec_plan *p) {
+  if (p) npuc_arena_destroy(p->arena);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan: everything about running a graph on inputs of certain dims that can be decided before the run. */
+#ifndef NPUC_EXEC_PLAN_H
+#define NPUC_EXEC_PLAN_H
+
+#include "exec/executor.h"
+#include "ir/eval/prepare.h"
+
+/* Where a value's bytes are. */
+typedef enum storage_kind {
+  STORAGE_NONE,     /* omitted, or no bytes */
+  STORAGE_INPUT,    /* the caller's, of graph input `index` */
+  STORAGE_CONSTANT, /* fixed at plan time */
+  STORAGE_MEMORY    /* activation memory at `offset` */
+} storage_kind;
+
+typedef struct exec_value {
+  const value *value;
+  tensor tensor; /* type, shape, bytes; data set per run for inputs and memory */
+  storage_kind storage;
+  size_t index;  /* graph input, or storage number for MEMORY (its offset after planning) */
+} exec_value;
+
+typedef struct exec_step {
+  const node *node;
+  const tensor **inputs; /* [node->n_inputs], into exec_value.tensor; NULL where omitted */
+  tensor **outputs;      /* [node->n_outputs] */
+  const void *prepared;
+  const eval_epilogue *epilogue; /* what was fused into the node, or NULL */
+  const node *last;      /* the node whose outputs these are: `node`, or the last fused one */
+  bool skip;             /* outputs are constants or views: nothing to compute */
+} exec_step;
+
+typedef struct exec_plan exec_plan;
+struct exec_plan {
+  arena *arena;
+  shape *input_shapes; /* [graph->n_inputs] */
+  exec_value *values;  /* by value id */
+  exec_step *steps;
+  size_t n_steps;
+  size_t memory_bytes;
+  size_t *copy_offsets; /* [graph->n_outputs]: memory of an output that would be the caller's input, or SIZE_MAX */
+  exec_plan *next;
+};
+
+/* What plans share: made once per executor. */
+typedef struct plan_source {
+  const graph *graph;
+  bool keep_all;   /* no memory is used twice */
+  bool fuse;       /* nodes may be merged: nobody looks at values between them */
+  const tensor *constants; /* by value id; aligned */
+  void *const *prepared;   /* by node id; entries may be NULL */
+} plan_source;
+
+/* input_shapes: one static shape per graph input. */
+npuc_status npuc_exec_plan_create(diag *d, const plan_source *source, const shape *input_shapes, exec_plan **out_plan) NPUC_MUST_USE;
+void npuc_exec_plan_destroy(exec_plan *p);
+
+#endif

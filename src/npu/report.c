@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npu/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct gatherer {
+  arena *a;
+  const qgraph *g;
+  const npu_stream *s;
+  uint32_t *node_of[NPU_QUEUES]; /* by instruction */
+  npu_layer_cost *by_node;       /* n_nodes */
+  char *trace;
+  size_t trace_bytes, trace_capacity;
+  bool wants_trace;
+} gatherer;
+
+static void index_nodes(gatherer *t) {
+  for (int q = 0; q < NPU_QUEUES; q++) t->node_of[q] = NPUC_NEW_ARRAY(t->a, t->s->queues[q].count, uint32_t);
+  for (size_t i = 0; i < t->s->n_runs; i++) {
+    const npu_debug_run *run = &t->s->runs[i];
+    for (uint32_t k = 0; k < run->count; k++) t->node_of[run->queue][run->first + k] = run->node;
+  }
+}
+
+static void append_trace(gatherer *t, const char *text) {
+  size_t bytes = strlen(text);
+  t->trace = npuc_arena_grow(t->a, t->trace, t->trace_bytes, t->trace_bytes + bytes + 1, 1, &t->trace_capacity);
+  memcpy(t->trace + t->trace_bytes, text, bytes + 1);
+  t->trace_bytes += bytes;
+}
+
+static void trace_event(gatherer *t, const npu_event *e, uint32_t node) {
+  char line[256];
+  uint64_t start = e->op == ISA_WAIT ? e->issue - e->stall : e->start, length = e->op == ISA_WAIT ? e->stall : e->end - e->start;
+  /* One cycle is shown as one microsecond. */
+  snprintf(line, sizeof line, "%s{\"name\":\"%s\",\"ph\":\"X\",\"pid\":0,\"tid\":%d,\"ts\":%" PRIu64 ",\"dur\":%" PRIu64 ",\"args\":{\"node\":%" PRIu32 ",\"index\":%zu}}",
+           t->trace_bytes > 1 ? ",\n" : "\n", npuc_isa_info(e->op)->name, (int)e->queue, start, length, node, e->index);
+  append_trace(t, line);
+}
+
+static void on_event(void *user, const npu_event *e) {
+  gatherer *t = user;
+  uint32_t node = t->node_of[e->queue][e->index];
+  npu_layer_cost *layer = &t->by_node[node];
+  uint64_t work = e->end - e->start;
+  if (t->wants_trace) trace_event(t, e, node);
+  if (e->op == ISA_WAIT) {
+    if (e->queue == QUEUE_ARRAY) layer->array_stall += e->stall;
+    return;
+  }
+  if (layer->last == 0 || e->issue < layer->first) layer->first = e->issue;
+  if (e->complete > layer->last) layer->last = e->complete;
+  if (e->op == ISA_MM) layer->array_busy += work; /* tile loads run behind passes and are no work of the array */
+  else if (e->queue == QUEUE_VECTOR) layer->vector_busy += work;
+  else if (e->queue != QUEUE_ARRAY) layer->dma_busy += work;
+}
+
+/* Layers by completion; each is charged the cycles since the completion before, so that the shares add up to the total. */
+static void share_cycles(const gatherer *t, uint32_t n, npu_report *report) {
+  for (uint32_t i = 0; i < t->g->n_nodes; i++) {
+    if (t->by_node[i].last == 0) continue;
+    npu_layer_cost layer = t->by_node[i];
+    layer.node = i;
+    layer.macs = npuc_qnode_macs(t->g, &t->g->nodes[i]);
+    size_t at = report->n_layers++;
+    for (; at > 0 && report->layers[at - 1].last > layer.last; at--) report->layers[at] = report->layers[at - 1];
+    report->layers[at] = layer;
+  }
+  uint64_t before = 0;
+  for (size_t i = 0; i < report->n_layers; i++) {
+    npu_layer_cost *layer = &report->layers[i];
+    layer->cycles = layer->last - before;
+    before = layer->last;
+    layer->utilization = layer->cycles ? (double)layer->macs / ((double)layer->cycles * n * n) : 0;
+  }
+}
+
+npuc_status npuc_npu_report(diag *d, arena *a, const qgraph *g, const npu_program *p, const npu_stream *s, const uint32_t registers[NPU_REGISTERS], char **out_trace,
+                            npu_report *out_report) {
+  gatherer t = {.a = a, .g = g, .s = s, .by_node = NPUC_NEW_ARRAY(a, g->n_nodes, npu_layer_cost), .wants_trace = out_trace != NULL};
+  index_nodes(&t);
+  if (out_trace) append_trace(&t, "[");
+  npu_sim_options options = {.timing_only = true, .on_event = on_event, .user = &t};
+  if (registers) memcpy(options.registers, registers, sizeof options.registers);
+  *out_report = (npu_report){.layers = NPUC_NEW_ARRAY(a, g->n_nodes, npu_layer_cost)};
+  NPUC_TRY(npuc_npu_simulate(d, &p->arch, s, NULL, &options, &out_report->total));
+  share_cycles(&t, p->arch.n, out_report);
+  if (out_trace) {
+    append_trace(&t, "\n]\n");
+    *out_trace = t.trace;
+  }
+  return NPUC_OK;
+}

@@ -15,6 +15,7 @@
 
 typedef struct replacement {
   value *old, *with;
+  bool had_readers;
 } replacement;
 
 typedef struct engine {
@@ -108,7 +109,7 @@ void npuc_rewrite_replace(rewriter *r, value *old, value *with) {
     e->replaced_capacity = 2 * e->replaced_capacity + 8;
     e->replaced = npuc_xrealloc(e->replaced, e->replaced_capacity * sizeof *e->replaced);
   }
-  e->replaced[e->n_replaced++] = (replacement){old, with};
+  e->replaced[e->n_replaced++] = (replacement){old, with, old->n_uses > 0};
   if (old->producer != r->match->root) e->order_is_lost = true;
   for (size_t i = 0; i < old->n_uses; i++) enqueue(e, old->uses[i].user);
   npuc_value_replace(old, with);
@@ -194,7 +195,7 @@ static npuc_status settle(engine *e) {
 static bool was_in_vain(const engine *e) {
   for (size_t i = 0; i < e->n_replaced; i++) {
     const value *old = e->replaced[i].old;
-    bool stayed = old->is_output && old->n_uses == 0 && old->producer && old->producer->owner && old->producer->n_inputs == 1 &&
+    bool stayed = old->is_output && !e->replaced[i].had_readers && old->producer && old->producer->owner && old->producer->n_inputs == 1 &&
                   old->producer->inputs[0] == e->replaced[i].with;
     if (!stayed) return false;
   }

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What must hold when a pipeline has run: the gates of the stages normalize, static and adapt. */
+#include <string.h>
+
+#include "passes/internal.h"
+#include "passes/names.h"
+
+/* -- names -- */
+
+static npuc_status check_name(diag *d, const graph *g, map *seen, const char *kind, const char *name) {
+  diag_place place = {.part = g->name, .node = name};
+  if (!npuc_name_is_clean(name)) {
+    return npuc_fail(d, NPUC_DIAG_E0912, &place, "the %s name \"%s\" has a character outside [A-Za-z0-9_.]", kind, name);
+  }
+  if (npuc_map_put(seen, name, (void *)name)) return npuc_fail(d, NPUC_DIAG_E0912, &place, "two %ss have the name \"%s\"", kind, name);
+  return NPUC_OK;
+}
+
+npuc_status npuc_check_names(diag *d, const module *m) {
+  npuc_status status = NPUC_OK;
+  arena *a = npuc_arena_create();
+  for (size_t i = 0; i < m->n_graphs && status == NPUC_OK; i++) {
+    const graph *g = m->graphs[i];
+    map *values = npuc_map_create(a), *nodes = npuc_map_create(a);
+    size_t cursor = 0;
+    void *item;
+    while (status == NPUC_OK && npuc_map_next(g->values, &cursor, NULL, &item)) {
+      status = check_name(d, g, values, "value", ((const value *)item)->name);
+    }
+    for (const node *n = g->first; n && status == NPUC_OK; n = n->next) status = check_name(d, g, nodes, "node", n->name);
+  }
+  npuc_arena_destroy(a);
+  return status;
+}
+
+/* -- static -- */
+
+/* For each value the input symbol that its dims come from, or NULL: the first symbolic dim among what it is computed from. */
+typedef struct causes {
+  const char **of; /* by value id */
+} causes;
+
+static const char *first_symbol(const module *m, const shape *s) {
+  for (int32_t i = 0; i < s->rank; i++) {
+    if (dim_is_symbol(s->dims[i])) return npuc_module_symbol_name(m, s->dims[i]);
+  }
+  return NULL;
+}
+
+static const char *cause_of_inputs(const causes *c, const node *n) {
+  for (int32_t i = 0; i < n->n_inputs; i++) {
+    if (n->inputs[i] && c->of[n->inputs[i]->id]) return c->of[n->inputs[i]->id];
+  }
+  return NULL;
+}
+
+static npuc_status report_dim(diag *d, const module *m, const value *v, const char *cause) {
+  diag_place place = v->producer ? (diag_place){.part = v->owner->name, .node = v->producer->location ? v->producer->location->name : v->producer->name,
+                                                .op = v->producer->op->type}
+                                 : (diag_place){.part = v->owner->name, .node = v->name};
+  const char *symbol = first_symbol(m, &v->shape);
+  if (v->is_input && symbol) {
+    npuc_status status = npuc_fail(d, NPUC_DIAG_E0913, &place, "the input \"%s\" has the dim \"%s\" without a number", v->name, symbol);
+    npuc_fix(d, "give it one: --dim %s=N", symbol);
+    return status;
+  }
+  if (cause) return npuc_fail(d, NPUC_DIAG_E0913, &place, "the shape of \"%s\" depends on the input dim \"%s\"", v->name, cause);
+  return npuc_fail(d, NPUC_DIAG_E0913, &place, "the shape of \"%s\" depends on data at run time, not on the input shapes", v->name);
+}
+
+static npuc_status check_graph_static(diag *d, const graph *g) {
+  arena *a = npuc_arena_create();
+  causes c = {.of = NPUC_NEW_ARRAY(a, g->next_value_id, const char *)};
+  npuc_status status = NPUC_OK;
+  for (size_t i = 0; i < g->n_inputs; i++) {
+    const value *v = g->inputs[i];
+    c.of[v->id] = first_symbol(g->module, &v->shape);
+    if (!npuc_shape_is_static(&v->shape)) status = report_dim(d, g->module, v, NULL);
+  }
+  NPUC_EACH_NODE(g, n) {
+    const char *cause = cause_of_inputs(&c, n);
+    for (int32_t i = 0; i < n->n_outputs; i++) {
+      const value *v = n->outputs[i];
+      if (!v) continue;
+      bool fixed = npuc_shape_is_static(&v->shape);
+      /* Numbers do not carry a symbol on, but contents computed from it do: Shape of a symbolic value. */
+      c.of[v->id] = fixed && !node_is(n, OP_SHAPE) && v->type != DTYPE_I64 ? NULL : cause;
+      if (!fixed) status = report_dim(d, g->module, v, cause);
+    }
+    if (node_is(n, OP_SHAPE)) {
+      diag_place place = {.part = g->name, .node = n->location ? n->location->name : n->name, .op = "Shape"};
+      status = npuc_fail(d, NPUC_DIAG_E0913, &place, "reads a shape at run time%s%s", cause ? ": the input dim " : "", cause ? cause : "");
+    }
+  }
+  npuc_arena_destroy(a);
+  return status;
+}
+
+npuc_status npuc_check_static(diag *d, const module *m) {
+  npuc_status status = NPUC_OK;
+  for (size_t i = 0; i < m->n_graphs; i++) {
+    npuc_status one = check_graph_static(d, m->graphs[i]);
+    if (one != NPUC_OK) status = one;
+  }
+  return status;
+}
+
+/* -- places -- */
+
+npuc_status npuc_check_places(diag *d, const module *m) {
+  npuc_status status = NPUC_OK;
+  for (size_t i = 0; i < m->n_graphs; i++) {
+    NPUC_EACH_NODE(m->graphs[i], n) {
+      bool known = n->place && (strcmp(n->place, "npu") == 0 || strcmp(n->place, "host") == 0);
+      if (known && n->place_reason && *n->place_reason) continue;
+      diag_place place = {.part = m->graphs[i]->name, .node = n->name, .op = n->op->type};
+      status = npuc_fail(d, NPUC_DIAG_E0914, &place, known ? "its place has no reason" : "it has no place");
+    }
+  }
+  return status;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What passes share: the function type, the context, the record of what fired, arithmetic on constant weights. */
+#ifndef NPUC_PASSES_INTERNAL_H
+#define NPUC_PASSES_INTERNAL_H
+
+#include "ir/attributes.h"
+#include "passes/pass.h"
+
+/* What a pass needs (requires) and what it leaves undone (breaks). */
+typedef enum graph_property {
+  GRAPH_NONE = 0,
+  GRAPH_SHAPES = 1 << 0, /* every value has the type and shape that its node gives it */
+  GRAPH_STATIC = 1 << 1  /* bind-dims has run: no dim is waiting for a number */
+} graph_property;
+
+typedef struct pass_context {
+  diag *d;
+  arena *scratch; /* of this run of this pass */
+  const pass_options *options;
+  const char *pass;    /* name of the running pass */
+  int64_t *limit;      /* NULL: none */
+  struct recorder *recorder;
+} pass_context;
+
+typedef npuc_status pass_function(pass_context *c, graph *g, bool *out_changed);
+
+#define PASS(symbol, name, summary, requires, breaks, parity) pass_function npuc_pass_##symbol;
+#include "passes/passes.def"
+#undef PASS
+
+/* A change that no pattern makes (folding, merging): false when --pass-limit is used up, else it is recorded and counted. */
+bool npuc_pass_allow(pass_context *c, const char *what, parity p, const node *n);
+/* Applies patterns to a fixpoint with recording and limit, then drops what died. */
+npuc_status npuc_pass_rewrite(pass_context *c, graph *g, const pattern *const *patterns, size_t n_patterns, bool *out_changed);
+
+#define REWRITE_WITH(c, g, patterns, out_changed) npuc_pass_rewrite((c), (g), (patterns), sizeof(patterns) / sizeof((patterns)[0]), (out_changed))
+
+/* -- parts of cleanup -- */
+npuc_status npuc_fold_constants(pass_context *c, graph *g, bool *out_changed);
+npuc_status npuc_merge_equal(pass_context *c, graph *g, bool *out_changed);
+extern const pattern *const npuc_cleanup_patterns[];
+extern const size_t npuc_n_cleanup_patterns;
+
+/* -- weights.c: constants made from constants -- */
+/* Element of a constant as a double; a fast path for float32. */
+double npuc_weight_at(const tensor *t, int64_t index);
+/* Adds the constant to the rewritten graph and releases `t`. */
+value *npuc_weight_constant(rewriter *r, const char *name, tensor *t);
+/* out[i] = w[i] * factor[axis index of i], in double, rounded once. Sets r->status and returns NULL when memory ends. */
+value *npuc_weight_scaled(rewriter *r, const value *w, int32_t axis, const double *factor);
+/* A float vector of w's type; NULL as above. */
+value *npuc_weight_vector(rewriter *r, const char *name, dtype type, const double *values, int64_t n);
+/* Matrix transposed; NULL as above. */
+value *npuc_weight_transposed(rewriter *r, const value *w);
+/* The `channels` values of a constant that is per channel or one element. out has room for them. */
+void npuc_weight_channels(const value *constant, int64_t channels, double *out);
+
+/* Reshape of x to a static shape, before the root. */
+value *npuc_weight_reshape(rewriter *r, value *x, const shape *to);
+
+/* -- parts of legalize -- */
+extern const pattern *const npuc_matrix_patterns[];
+extern const size_t npuc_n_matrix_patterns;
+extern const pattern *const npuc_window_patterns[];
+extern const size_t npuc_n_window_patterns;
+extern const pattern *const npuc_activation_patterns[];
+extern const size_t npuc_n_activation_patterns;
+
+/* -- small questions -- */
+bool npuc_is_float(const value *v);
+/* Small constant whose every element equals `number`; for floats the bits must be its (so -0 is not 0). */
+bool npuc_is_exactly(const value *v, double number);
+bool npuc_same_shape(const value *a, const value *b);
+/* A constant int64 or int32 vector as numbers; false when it is not one or has more than `most`. */
+bool npuc_constant_ints(const value *v, int64_t *out, int32_t most, int32_t *out_count);
+/* Constant that gives one value per column of a [rows, columns] value: [columns], [1, columns] or one element. */
+bool npuc_is_per_column(const value *constant, int64_t columns);
+
+#endif

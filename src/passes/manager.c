@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pass manager: runs a pipeline over every part, verifies after each pass, records what fired, and honours --print-after,
+ * --stop-after and --pass-limit. A single pass may be run by its name too (tests, bisection). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/progress.h"
+#include "passes/pipelines.h"
+
+/* What fired, in order of first firing; key is "pass\npattern". */
+typedef struct recorder {
+  arena *arena;
+  map *records;
+  const char *pass;
+} recorder;
+
+static void record(recorder *r, const char *what, parity p, const node *n) {
+  const char *key = npuc_arena_printf(r->arena, "%s\n%s", r->pass, what);
+  rewrite_record *known = npuc_map_get(r->records, key);
+  if (!known) {
+    known = NPUC_NEW(r->arena, rewrite_record);
+    *known = (rewrite_record){.pass = r->pass, .pattern = npuc_arena_str(r->arena, what), .parity = p};
+    const char *source = n && n->location && n->location->name ? n->location->name : n ? n->name : "";
+    known->first_node = npuc_arena_str(r->arena, source);
+    (void)npuc_map_put(r->records, key, known);
+  }
+  known->count++;
+}
+
+bool npuc_pass_allow(pass_context *c, const char *what, parity p, const node *n) {
+  if (c->limit && *c->limit >= 0) {
+    if (*c->limit == 0) return false;
+    --*c->limit;
+  }
+  record(c->recorder, what, p, n);
+  return true;
+}
+
+static void on_fired(void *user, const pattern *p, const node *root) {
+  record(user, p->name, p->parity, root);
+}
+
+npuc_status npuc_pass_rewrite(pass_context *c, graph *g, const pattern *const *patterns, size_t n_patterns, bool *out_changed) {
+  rewrite_log log = {.fired = on_fired, .user = c->recorder};
+  bool changed = false;
+  NPUC_TRY(npuc_rewrite(c->d, g, patterns, n_patterns, &log, c->limit, &changed));
+  if (!changed) return NPUC_OK;
+  *out_changed = true;
+  (void)npuc_graph_remove_dead(g);
+  return NPUC_OK;
+}
+
+static bool is_named(const char *asked, const char *pass) { return asked && (strcmp(asked, "all") == 0 || strcmp(asked, pass) == 0); }
+
+static npuc_status run_on_graph(pass_context *c, const pass_info *pass, graph *g) {
+  bool changed = false;
+  c->scratch = npuc_arena_create();
+  npuc_status status = pass->run(c, g, &changed);
+  npuc_arena_destroy(c->scratch);
+  if (status == NPUC_OK) status = npuc_graph_verify(c->d, g, pass->name);
+  if (status == NPUC_OK && is_named(c->options->print_after, pass->name) && c->options->print) c->options->print(c->options->user, pass->name, g);
+  return status;
+}
+
+static npuc_status check_pass_name(diag *d, const char *option, const char *name, bool all) {
+  if (!name || (all && strcmp(name, "all") == 0) || npuc_pass_find(name)) return NPUC_OK;
+  size_t n;
+  const pass_info *passes = npuc_pass_table(&n);
+  const char **names = npuc_xcalloc(n, sizeof *names);
+  for (size_t i = 0; i < n; i++) names[i] = passes[i].name;
+  const char *near = npuc_nearest(name, names, n);
+  free(names);
+  diag_place place = {.attribute = option};
+  npuc_status status = npuc_fail(d, NPUC_DIAG_E0505, &place, "there is no pass named \"%s\"", name);
+  if (near) npuc_fix(d, "did you mean %s %s?", option, near);
+  return status;
+}
+
+static void fill_report(const recorder *r, arena *a, pass_report *out) {
+  *out = (pass_report){.parity = PARITY_EXACT};
+  out->rewrites = NPUC_NEW_ARRAY(a, npuc_map_count(r->records), rewrite_record);
+  size_t cursor = 0;
+  void *item;
+  while (npuc_map_next(r->records, &cursor, NULL, &item)) {
+    const rewrite_record *one = item;
+    out->rewrites[out->n_rewrites++] = *one;
+    if (one->parity > out->parity) out->parity = one->parity;
+  }
+}
+
+static npuc_status run_steps(pass_context *c, module *m, const pipeline_step *steps, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    const pass_info *pass = npuc_pass_find(steps[i].pass);
+    c->pass = pass->name;
+    c->recorder->pass = pass->name;
+    for (size_t k = 0; k < m->n_graphs; k++) NPUC_TRY(run_on_graph(c, pass, m->graphs[k]));
+    if (c->options->stop_after && strcmp(c->options->stop_after, pass->name) == 0) break;
+  }
+  return NPUC_OK;
+}
+
+npuc_status npuc_passes_run(diag *d, arena *a, module *m, const char *pipeline, const pass_options *options, pass_report *out_report) {
+  size_t n;
+  pipeline_step single = {.pass = pipeline};
+  const pipeline_step *steps = npuc_pipeline(pipeline, &n);
+  *out_report = (pass_report){.parity = PARITY_EXACT};
+  if (!steps) {
+    NPUC_TRY(check_pass_name(d, "pipeline", pipeline, false));
+    steps = &single;
+    n = 1;
+  }
+  NPUC_TRY(check_pass_name(d, "--stop-after", options->stop_after, false));
+  NPUC_TRY(check_pass_name(d, "--print-after", options->print_after, true));
+  int64_t limit = options->limit;
+  recorder r = {.arena = a, .records = npuc_map_create(a)};
+  pass_context c = {.d = d, .options = options, .limit = &limit, .recorder = &r};
+  npuc_status status = run_steps(&c, m, steps, n);
+  fill_report(&r, a, out_report);
+  return status;
+}

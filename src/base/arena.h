@@ -14,21 +14,28 @@
 #include "base/status.h"
 #include "npuc/library.h"
 
+/* For the compiler and the analyzer: these functions do not return NULL. */
+#if defined(__GNUC__)
+#define NPUC_NEVER_NULL __attribute__((returns_nonnull))
+#else
+#define NPUC_NEVER_NULL
+#endif
+
 typedef struct arena arena;
 
-arena *npuc_arena_create(void);
+arena *npuc_arena_create(void) NPUC_NEVER_NULL;
 void npuc_arena_destroy(arena *a);
 /* Forgets everything, keeps the first block. */
 void npuc_arena_reset(arena *a);
 /* Zeroed, aligned to 16. bytes may be 0 (a valid unique pointer). */
-void *npuc_arena_alloc(arena *a, size_t bytes);
+void *npuc_arena_alloc(arena *a, size_t bytes) NPUC_NEVER_NULL;
 /* count * bytes with overflow checked (overflow goes to the out-of-memory handler). */
-void *npuc_arena_array(arena *a, size_t count, size_t bytes);
-void *npuc_arena_copy(arena *a, const void *bytes, size_t n);
-char *npuc_arena_str(arena *a, const char *text);
-char *npuc_arena_strn(arena *a, const char *text, size_t n);
-char *npuc_arena_printf(arena *a, const char *format, ...) NPUC_PRINTF(2, 3);
-char *npuc_arena_vprintf(arena *a, const char *format, va_list args);
+void *npuc_arena_array(arena *a, size_t count, size_t bytes) NPUC_NEVER_NULL;
+void *npuc_arena_copy(arena *a, const void *bytes, size_t n) NPUC_NEVER_NULL;
+char *npuc_arena_str(arena *a, const char *text) NPUC_NEVER_NULL;
+char *npuc_arena_strn(arena *a, const char *text, size_t n) NPUC_NEVER_NULL;
+char *npuc_arena_printf(arena *a, const char *format, ...) NPUC_PRINTF(2, 3) NPUC_NEVER_NULL;
+char *npuc_arena_vprintf(arena *a, const char *format, va_list args) NPUC_NEVER_NULL;
 /* Grows an array that lives in the arena: returns room for at least `need` elements, the first `count` copied. *capacity is updated. */
 void *npuc_arena_grow(arena *a, void *array, size_t count, size_t need, size_t element_bytes, size_t *capacity);
 size_t npuc_arena_used(const arena *a);
@@ -41,8 +48,8 @@ void *npuc_buffer_create(size_t bytes);
 void npuc_buffer_destroy(void *buffer);
 
 /* malloc family for growing host structures: call the out-of-memory handler instead of returning NULL. Free with free(). */
-void *npuc_xmalloc(size_t bytes);
-void *npuc_xcalloc(size_t count, size_t bytes);
-void *npuc_xrealloc(void *old, size_t bytes);
+void *npuc_xmalloc(size_t bytes) NPUC_NEVER_NULL;
+void *npuc_xcalloc(size_t count, size_t bytes) NPUC_NEVER_NULL;
+void *npuc_xrealloc(void *old, size_t bytes) NPUC_NEVER_NULL;
 
 #endif

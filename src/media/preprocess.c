@@ -29,7 +29,8 @@ static npuc_status fail_shape(diag *d, const shape *record, const shape *wanted,
   bool is_turned = record->rank == 3 && wanted->rank == 3 &&
                    ((record->dims[0] == wanted->dims[1] && record->dims[1] == wanted->dims[2] && record->dims[2] == wanted->dims[0]) ||
                     (record->dims[0] == wanted->dims[2] && record->dims[1] == wanted->dims[0] && record->dims[2] == wanted->dims[1]));
-  if (is_turned) npuc_fix(d, "--preprocess ...,layout=%s", wanted->dims[0] == record->dims[2] ? "nchw" : "nhwc");
+  bool wants_last = is_turned && record->dims[0] == wanted->dims[2] && record->dims[1] == wanted->dims[0];
+  if (is_turned) npuc_fix(d, "--preprocess ...,layout=%s", wants_last ? "nhwc" : "nchw");
   if (!is_turned) npuc_fix(d, "raw:DTYPE:%s:PATH when the file holds plain records of that shape", b);
   return status;
 }

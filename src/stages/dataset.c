@@ -158,7 +158,8 @@ static npuc_status fail_kind(diag *d, const dataset *s, const char *prefix) {
   npuc_status status;
   if (prefix) status = npuc_dataset_fail(d, s, NPUC_DIAG_E1102, "'%s' is no kind of data%s%s%s", prefix, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
   else status = npuc_dataset_fail(d, s, NPUC_DIAG_E1102, "the file's content is none of the kinds that are recognised (npy, npz, mnist, cifar10, a folder)");
-  npuc_fix(d, "raw:uint8:3x32x32:%s", s->text);
+  if (near) npuc_fix(d, "%s%s", near, strchr(s->text, ':'));
+  if (!prefix) npuc_fix(d, "raw:uint8:3x32x32:%s", s->text);
   return status;
 }
 

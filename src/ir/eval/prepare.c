@@ -2,8 +2,9 @@
 /* Which operators have something to prepare. */
 #include "ir/eval/prepare.h"
 
-#include "ir/eval/eval.h"
+#include "ir/eval/integer.h"
 #include "kernels/conv.h"
+#include "kernels/conv_i8.h"
 
 static npuc_status buffer(diag *d, const node *n, size_t bytes, void **out_buffer) {
   *out_buffer = npuc_buffer_create(bytes);
@@ -21,10 +22,24 @@ static npuc_status prepare_conv(diag *d, const node *n, const tensor *w, void **
   return NPUC_OK;
 }
 
+static npuc_status prepare_qconv(diag *d, const node *n, const tensor *w, void **out_prepared) {
+  const qconv_attributes *a = NPUC_ATTRS(qconv_attributes, n);
+  if (npuc_tensor_elements(w) == 0) return NPUC_OK;
+  shape x = w->shape, y = w->shape; /* only channels and kernel matter here */
+  x.dims[1] = w->shape.dims[1] * a->group;
+  y.dims[1] = w->shape.dims[0];
+  kernel_window g = npuc_q8_window_of(&x, &y, &a->kernel_shape, &a->strides, &a->pads, &a->dilations);
+  g.group = a->group;
+  NPUC_TRY(buffer(d, n, npuc_conv_i8_packed_elements(&g) * sizeof(int32_t), out_prepared));
+  npuc_conv_i8_pack(&g, w->data, *out_prepared);
+  return NPUC_OK;
+}
+
 npuc_status npuc_eval_prepare(diag *d, const node *n, const tensor *const *constants, void **out_prepared) {
   *out_prepared = NULL;
   switch (n->op->id) {
     case OP_CONV: return constants[1] ? prepare_conv(d, n, constants[1], out_prepared) : NPUC_OK;
+    case OP_QCONV: return constants[1] ? prepare_qconv(d, n, constants[1], out_prepared) : NPUC_OK;
     default: return NPUC_OK;
   }
 }

@@ -13,7 +13,6 @@
 #include "base/arena.h"
 #include "ir/attributes.h"
 #include "kernels/ref/integer.h"
-#include "kernels/ref/integer_fast.h"
 
 enum { MOST_INPUTS = 6, LONGEST_LINE = 1 << 20 };
 
@@ -177,64 +176,6 @@ static void a_changed_input_is_seen(void **state) {
   assert_true(t.differ > 60);
 }
 
-/* -- the fast convolution against the plain one, at sizes of real layers -- */
-static uint64_t next_random(uint64_t *state) {
-  *state = *state * 6364136223846793005u + 1442695040888963407u;
-  return *state >> 33;
-}
-
-static int64_t fast_differs(q8_window g, bool is_signed, uint64_t seed) {
-  int64_t pixels = g.in[1] * g.in[2], outputs = g.out[1] * g.out[2], depth = g.channels / g.group * g.kernel[1] * g.kernel[2];
-  int64_t n_x = g.batch * g.channels * pixels, n_y = g.batch * g.out_channels * outputs, n_w = g.out_channels * depth;
-  unsigned char *x = malloc((size_t)n_x), *want = malloc((size_t)n_y), *got = malloc((size_t)n_y);
-  int8_t *w = malloc((size_t)n_w);
-  int32_t *params = malloc((size_t)g.out_channels * 3 * sizeof *params), *bias = params, *m = params + g.out_channels, *s = m + g.out_channels;
-  for (int64_t i = 0; i < n_x; i++) x[i] = (unsigned char)next_random(&seed);
-  for (int64_t i = 0; i < n_w; i++) w[i] = (int8_t)((int64_t)(next_random(&seed) % 255) - 127);
-  for (int64_t o = 0; o < g.out_channels; o++) {
-    bias[o] = (int32_t)(next_random(&seed) % 20001) - 10000;
-    m[o] = (int32_t)(0x40000000u + next_random(&seed) % 0x3fffffffu);
-    s[o] = 38 + (int32_t)(o % 3);
-  }
-  q8_input in = {.data = x, .is_signed = is_signed, .zero_point = is_signed ? -3 : 117};
-  q8_output y = {.data = want, .is_signed = is_signed, .zero_point = is_signed ? 5 : 130, .lo = is_signed ? -128 : 0, .hi = is_signed ? 127 : 255};
-  q8_scale scale = {.bias = bias, .m = m, .s = s};
-  npuc_ref_qconv(&g, &in, w, &scale, &y);
-  y.data = got;
-  if (g.group == g.channels) {
-    int32_t *row = malloc((size_t)g.out[2] * sizeof *row);
-    npuc_q8_depthwise(&g, 0, g.batch * g.channels, &in, w, &scale, row, &y);
-    free(row);
-  } else {
-    int16_t *packed = malloc((size_t)(g.out_channels * npuc_q8_packed(depth)) * sizeof *packed);
-    int16_t *patch = malloc((size_t)npuc_q8_tile_values(&g) * sizeof *patch);
-    npuc_q8_pack_weights(g.out_channels, depth, w, packed);
-    for (int64_t i = npuc_q8_conv_tiles(&g) - 1; i >= 0; i--) npuc_q8_conv_tile(&g, i, &in, packed, &scale, patch, &y);
-    free(packed);
-    free(patch);
-  }
-  int64_t differ = 0, middle = 0;
-  for (int64_t i = 0; i < n_y; i++) {
-    differ += want[i] != got[i];
-    middle += want[i] != want[0];
-  }
-  assert_true(middle > n_y / 4); /* not all clamped to one value */
-  free(x), free(want), free(got), free(w), free(params);
-  return differ;
-}
-
-static void fast_equals_plain(void **state) {
-  (void)state;
-  q8_window g = {.batch = 2, .channels = 16, .out_channels = 24, .group = 1, .in = {1, 13, 11}, .out = {1, 7, 6}, .kernel = {1, 3, 3},
-                 .stride = {1, 2, 2}, .begin = {0, 1, 1}, .end = {0, 1, 1}, .dilation = {1, 1, 1}};
-  assert_int_equal(fast_differs(g, false, 1), 0);
-  assert_int_equal(fast_differs(g, true, 2), 0);
-  g.group = 4;
-  assert_int_equal(fast_differs(g, false, 3), 0);
-  g.group = 16, g.out_channels = 16;
-  assert_int_equal(fast_differs(g, true, 4), 0);
-}
-
 /* Half up, toward plus infinity, negative numbers too. */
 static void rounding_is_half_up(void **state) {
   (void)state;
@@ -254,7 +195,6 @@ int main(void) {
       cmocka_unit_test(rounding_is_half_up),
       cmocka_unit_test(cases_equal_the_formulas),
       cmocka_unit_test(a_changed_input_is_seen),
-      cmocka_unit_test(fast_equals_plain),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elementwise integer operators, 8 lanes at a time. Operands are at most 255 (sums) or 255^2 (products) in magnitude: they are shifted
+ * left together with s where s is below 32, which changes no result and keeps the rule in 32-bit lanes. */
+#include "kernels/kernels.h"
+#include "kernels/target.h"
+
+#if NPUC_X86
+#include "kernels/x86/rule.h"
+
+NPUC_TARGET_AVX2 NPUC_INLINE __m256i eight(const uint8_t *x, size_t step, bool is_signed, __m256i zero) {
+  if (step == 0) return _mm256_sub_epi32(_mm256_set1_epi32(is_signed ? (int8_t)x[0] : x[0]), zero);
+  __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)x);
+  return _mm256_sub_epi32(is_signed ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes), zero);
+}
+
+/* How far operands of `bits` bits can be shifted: up to s = 32, and within 31 bits. */
+static int32_t lift(int32_t shift, int32_t bits) {
+  int32_t wanted = shift < 32 ? 32 - shift : 0, room = 31 - bits;
+  return wanted < room ? wanted : room;
+}
+
+NPUC_TARGET_AVX2 void npuc_i8_add__avx2(const binary_i8 *p, const uint8_t *a, size_t a_step, const uint8_t *b, size_t b_step, uint8_t *y, size_t n) {
+  const int32_t up = lift(p->shift, 9), s = p->shift + up;
+  const __m128i count = _mm_cvtsi32_si128(up);
+  const __m256i za = _mm256_set1_epi32(p->a_zero_point), zb = _mm256_set1_epi32(p->b_zero_point);
+  const __m256i ma = _mm256_set1_epi32(p->a_multiplier), mb = _mm256_set1_epi32(p->b_multiplier);
+  const __m256i round = _mm256_set1_epi64x(s ? 1ll << (s - 1) : 0);
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    __m256i u = _mm256_sll_epi32(eight(a + i * a_step, a_step, p->a_signed, za), count);
+    __m256i v = _mm256_sll_epi32(eight(b + i * b_step, b_step, p->b_signed, zb), count);
+    __m256i even = _mm256_add_epi64(_mm256_mul_epi32(u, ma), _mm256_mul_epi32(v, mb));
+    __m256i odd = _mm256_add_epi64(_mm256_mul_epi32(_mm256_srli_epi64(u, 32), ma), _mm256_mul_epi32(_mm256_srli_epi64(v, 32), mb));
+    store_bytes(finish_rule(_mm256_add_epi64(even, round), _mm256_add_epi64(odd, round), s, p->zero_point, p->lo, p->hi), y + i, 8);
+  }
+  npuc_i8_add__scalar(p, a + i * a_step, a_step, b + i * b_step, b_step, y + i, n - i);
+}
+
+NPUC_TARGET_AVX2 void npuc_i8_mul__avx2(const binary_i8 *p, const uint8_t *a, size_t a_step, const uint8_t *b, size_t b_step, uint8_t *y, size_t n) {
+  const int32_t up = lift(p->shift, 17);
+  const __m128i count = _mm_cvtsi32_si128(up);
+  const __m256i za = _mm256_set1_epi32(p->a_zero_point), zb = _mm256_set1_epi32(p->b_zero_point);
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    __m256i u = eight(a + i * a_step, a_step, p->a_signed, za), v = eight(b + i * b_step, b_step, p->b_signed, zb);
+    __m256i t = _mm256_sll_epi32(_mm256_mullo_epi32(u, v), count);
+    store_bytes(rule_i32(t, p->a_multiplier, p->shift + up, p->zero_point, p->lo, p->hi), y + i, 8);
+  }
+  npuc_i8_mul__scalar(p, a + i * a_step, a_step, b + i * b_step, b_step, y + i, n - i);
+}
+
+#endif

@@ -471,7 +471,7 @@ int32_t npu_net_softmax(net *b, int32_t x) {
   uint16_t *table = npuc_arena_alloc(b->a, 512);
   int32_t *scale = npuc_arena_alloc(b->a, sizeof *scale);
   *scale = 8;
-  for (int64_t i = 0; i < entries; i++) table[i] = i ? (uint16_t)(table[i - 1] * 15 / 16) : 65535;
+  for (int64_t i = 0; i < entries; i++) table[i] = (uint16_t)(i ? table[i - 1] * 15 / 16 : 65535);
   attributes at = {0};
   set1(b, &at, QATTR_axis, 1);
   set1(b, &at, QATTR_y_zero_point, b->s8 ? -128 : 0);

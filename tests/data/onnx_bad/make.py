@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models that must be refused or warned about, each with one fault; and `all_forms.onnx`, valid, which has every way of storing a tensor: python make.py"""
+
+import pathlib
+
+import numpy as np
+import onnx
+from onnx import TensorProto as T
+from onnx import helper as h
+from onnx import numpy_helper
+
+HERE = pathlib.Path(__file__).parent
+X = h.make_tensor_value_info("x", T.FLOAT, ["N", 4])
+Y = h.make_tensor_value_info("y", T.FLOAT, ["N", 4])
+
+
+def write(name, nodes, inputs=(X,), outputs=(Y,), weights=(), opset=18, ir=8, functions=(), **more):
+    graph = h.make_graph(list(nodes), "bad", list(inputs), list(outputs), list(weights), **more)
+    imports = [h.make_opsetid("", opset)] + [h.make_opsetid(d, 1) for d in {n.domain for n in nodes} if d]
+    model = h.make_model(graph, opset_imports=imports, ir_version=ir, functions=list(functions))
+    (HERE / f"{name}.onnx").write_bytes(model.SerializeToString(deterministic=True))
+
+
+def external(name, location, offset=None, length=None):
+    t = T(name=name, data_type=T.FLOAT, dims=[4], data_location=T.EXTERNAL)
+    entries = {"location": location, "offset": offset, "length": length}
+    for key, text in entries.items():
+        if text is not None:
+            t.external_data.add(key=key, value=str(text))
+    return t
+
+
+relu = h.make_node("Relu", ["x"], ["y"], name="relu")
+add_w = h.make_node("Add", ["x", "w"], ["y"], name="add")
+write("unknown_operator", [h.make_node("Rellu", ["x"], ["y"], name="act")])
+write("unknown_domain", [h.make_node("Gelu", ["x"], ["y"], name="act", domain="com.example")])
+write("unknown_attribute", [h.make_node("LeakyRelu", ["x"], ["y"], name="act", alhpa=0.1)])
+write("wrong_kind", [h.make_node("LeakyRelu", ["x"], ["y"], name="act", alpha=1)])
+write("cycle", [h.make_node("Add", ["x", "b"], ["a"], name="one"), h.make_node("Relu", ["a"], ["b"], name="two"), h.make_node("Relu", ["b"], ["y"], name="three")])
+write("undefined_input", [h.make_node("Relu", ["xx"], ["y"], name="relu")])
+write("undefined_output", [relu], outputs=[h.make_tensor_value_info("yy", T.FLOAT, ["N", 4])])
+write("assigned_twice", [relu, h.make_node("Sigmoid", ["x"], ["y"], name="again")])
+write("no_outputs", [relu], outputs=[])
+write("opset_6", [relu], opset=6)
+write("opset_29", [relu], opset=29)
+write("ir_2", [relu], ir=2)
+write("ir_99", [relu], ir=99)
+branch = h.make_graph([h.make_node("Relu", ["x"], ["b"])], "branch", [], [h.make_tensor_value_info("b", T.FLOAT, ["N", 4])])
+cond = h.make_tensor_value_info("c", T.BOOL, [])
+write("subgraph", [h.make_node("If", ["c"], ["y"], name="choice", then_branch=branch, else_branch=branch)], inputs=[X, cond])
+write("sequence_input", [relu], inputs=[X, h.make_tensor_sequence_value_info("s", T.FLOAT, None)])
+write("external_missing", [add_w], weights=[external("w", "nowhere.bin")])
+write("external_above", [add_w], weights=[external("w", "../external.bin")])
+write("external_absolute", [add_w], weights=[external("w", "/etc/hostname")])
+write("external_hidden_above", [add_w], weights=[external("w", "a/../../external.bin")])
+write("external_beyond_end", [add_w], weights=[external("w", "make.py", offset=1 << 40)])
+write("external_offset", [add_w], weights=[external("w", "make.py", offset="12x")])
+write("external_length", [add_w], weights=[external("w", "make.py", length=15)])
+write("external_good", [add_w], weights=[external("w", "weights.bin", offset=4, length=16)])
+(HERE / "weights.bin").write_bytes(np.arange(6, dtype=np.float32).tobytes())
+write("huge_tensor", [add_w], weights=[T(name="w", data_type=T.FLOAT, dims=[50000, 50000], raw_data=b"\0" * 16)])
+write("overflowing_tensor", [add_w], weights=[T(name="w", data_type=T.FLOAT, dims=[1 << 62, 1 << 62], raw_data=b"\0" * 16)])
+write("negative_dim", [add_w], weights=[T(name="w", data_type=T.FLOAT, dims=[-4], raw_data=b"\0" * 16)])
+write("short_tensor", [add_w], weights=[T(name="w", data_type=T.FLOAT, dims=[4], float_data=[1, 2, 3])])
+write("string_tensor", [add_w], weights=[T(name="w", data_type=T.STRING, dims=[1], string_data=[b"a"])])
+write("nan_weights", [add_w], weights=[numpy_helper.from_array(np.float32([1, np.nan, 2, 3]), "w")])
+write("batchnorm_training", [h.make_node("BatchNormalization", ["x", "s", "s", "s", "s"], ["y", "m"], name="norm"), h.make_node("Relu", ["m"], ["z"])],
+      outputs=[Y, h.make_tensor_value_info("z", T.FLOAT, [4])], weights=[numpy_helper.from_array(np.ones(4, np.float32), "s")], opset=9, ir=4)
+body = h.make_function("com.example", "Twice", ["a"], ["b"], [h.make_node("Add", ["a", "a"], ["b"])], [h.make_opsetid("", 18)])
+write("function", [h.make_node("Twice", ["x"], ["y"], name="f", domain="com.example")], functions=[body])
+
+typed = [
+    T(name="f", data_type=T.FLOAT, dims=[2], float_data=[1.5, -2]),
+    T(name="d", data_type=T.DOUBLE, dims=[2], double_data=[0.1, 1e300]),
+    T(name="i", data_type=T.INT64, dims=[2], int64_data=[-1, 1 << 40]),
+    T(name="u", data_type=T.UINT64, dims=[1], uint64_data=[1 << 63]),
+    T(name="u4", data_type=T.UINT32, dims=[1], uint64_data=[4000000000]),
+    T(name="b", data_type=T.INT8, dims=[3], int32_data=[-1, 0, 127]),
+    T(name="h", data_type=T.FLOAT16, dims=[2], int32_data=[0x3C00, 0xC000]),
+    T(name="t", data_type=T.BOOL, dims=[2], int32_data=[1, 0]),
+    T(name="n", data_type=T.INT4, dims=[3], int32_data=[0x7F, 0x08]),
+    T(name="e", data_type=T.FLOAT, dims=[0]),
+    numpy_helper.from_array(np.float32([[1, 2], [3, 4]]), "raw"),
+    numpy_helper.from_array(np.float32([0.5, 0.25]), "raw_scale"),
+    numpy_helper.from_array(np.int8([0, 0]), "raw_zero"),
+]
+nodes = [h.make_node("Identity", [t.name], [t.name + "_out"], name="id_" + t.name) for t in typed[:11]]
+nodes += [
+    h.make_node("Constant", [], ["c0"], value_float=0.5),
+    h.make_node("Constant", [], ["c1"], value_floats=[1.0, 2.0]),
+    h.make_node("Constant", [], ["c2"], value_int=7),
+    h.make_node("Constant", [], ["c3"], value_ints=[1, 2, 3]),
+    h.make_node("Constant", [], ["c4"], value=numpy_helper.from_array(np.int32([[5]]))),
+]
+outputs = [h.make_empty_tensor_value_info(n.output[0]) for n in nodes]
+graph = h.make_graph(nodes, "forms", [], outputs, typed)
+note = graph.quantization_annotation.add(tensor_name="raw")
+note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="raw_scale")
+note.quant_parameter_tensor_names.add(key="ZERO_POINT_TENSOR", value="raw_zero")
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 21)], ir_version=10, producer_name="forms")
+h.set_model_props(model, {"a": "1", "b": "two"})
+(HERE / "all_forms.onnx").write_bytes(model.SerializeToString(deterministic=True))

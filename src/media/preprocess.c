@@ -133,7 +133,8 @@ static void to_float(const void *record, dtype type, int64_t n, float *out) {
   } else if (type == DTYPE_U8) {
     for (int64_t i = 0; i < n; i++) out[i] = (float)((const uint8_t *)record)[i];
   } else {
-    tensor t = {.type = type, .shape = {.rank = 1, .dims = {n}}, .data = (void *)(uintptr_t)record};
+    size_t bytes = (size_t)n * (npuc_dtype_bits(type) / 8);
+    const tensor t = {.type = type, .shape = {.rank = 1, .dims = {n}}, .data = (void *)(uintptr_t)record, .bytes = bytes};
     for (int64_t i = 0; i < n; i++) out[i] = (float)npuc_tensor_get(&t, i);
   }
 }

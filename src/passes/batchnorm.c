@@ -164,7 +164,9 @@ static const pattern bn_to_mul_add = {
     .rewrite = to_mul_add,
 };
 
+static const pattern *const patterns[] = {&bn_into_conv, &bn_into_gemm, &bn_into_matmul, &bn_to_mul_add};
+PATTERN_SET(npuc_batchnorm_patterns, patterns);
+
 npuc_status npuc_pass_fold_batchnorm(pass_context *c, graph *g, bool *out_changed) {
-  static const pattern *const patterns[] = {&bn_into_conv, &bn_into_gemm, &bn_into_matmul, &bn_to_mul_add};
-  return REWRITE_WITH(c, g, patterns, out_changed);
+  return npuc_pass_rewrite(c, g, npuc_batchnorm_patterns, out_changed);
 }

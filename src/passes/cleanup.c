@@ -23,7 +23,7 @@ npuc_status npuc_pass_cleanup(pass_context *c, graph *g, bool *out_changed) {
     changed = false;
     c->scratch = npuc_arena_create();
     status = npuc_fold_constants(c, g, &changed);
-    if (status == NPUC_OK) status = npuc_pass_rewrite(c, g, npuc_cleanup_patterns, npuc_n_cleanup_patterns, &changed);
+    if (status == NPUC_OK) status = npuc_pass_rewrite(c, g, npuc_cleanup_patterns, &changed);
     if (status == NPUC_OK) status = npuc_merge_equal(c, g, &changed);
     npuc_arena_destroy(c->scratch);
     c->scratch = pass_scratch;

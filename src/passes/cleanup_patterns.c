@@ -175,9 +175,9 @@ TO_RESHAPE(flatten_to_reshape, "flatten-to-reshape", "Flatten(x) -> Reshape(x)",
 TO_RESHAPE(squeeze_to_reshape, "squeeze-to-reshape", "Squeeze(x) -> Reshape(x)", NODE(OP_SQUEEZE, Y, ANY(X), OPTIONAL_INPUT(A)));
 TO_RESHAPE(unsqueeze_to_reshape, "unsqueeze-to-reshape", "Unsqueeze(x) -> Reshape(x)", NODE(OP_UNSQUEEZE, Y, ANY(X), ANY(A)));
 
-const pattern *const npuc_cleanup_patterns[] = {
+static const pattern *const patterns[] = {
     &identity,       &dropout,      &cast_to_same,    &reshape_to_same,     &expand_to_same, &flatten_to_same, &slice_of_all,        &pad_of_nothing,
     &transpose_identity, &concat_of_one, &max_of_one, &min_of_one,          &split_in_one,   &max_pool_of_one, &average_pool_of_one, &mul_one,
     &div_one,        &sub_zero,     &add_zero,        &transpose_transpose, &reshape_reshape, &flatten_to_reshape, &squeeze_to_reshape, &unsqueeze_to_reshape,
 };
-const size_t npuc_n_cleanup_patterns = sizeof npuc_cleanup_patterns / sizeof npuc_cleanup_patterns[0];
+PATTERN_SET(npuc_cleanup_patterns, patterns);

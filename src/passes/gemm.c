@@ -30,7 +30,9 @@ static const pattern matmul_add = {
     .rewrite = form,
 };
 
+static const pattern *const patterns[] = {&matmul_add};
+PATTERN_SET(npuc_gemm_patterns, patterns);
+
 npuc_status npuc_pass_form_gemm(pass_context *c, graph *g, bool *out_changed) {
-  static const pattern *const patterns[] = {&matmul_add};
-  return REWRITE_WITH(c, g, patterns, out_changed);
+  return npuc_pass_rewrite(c, g, npuc_gemm_patterns, out_changed);
 }

@@ -30,16 +30,22 @@ typedef npuc_status pass_function(pass_context *c, graph *g, bool *out_changed);
 
 /* A change that no pattern makes (folding, merging): false when --pass-limit is used up, else it is recorded and counted. */
 bool npuc_pass_allow(pass_context *c, const char *what, parity p, const node *n);
-/* Applies patterns to a fixpoint with recording and limit, then drops what died. */
-npuc_status npuc_pass_rewrite(pass_context *c, graph *g, const pattern *const *patterns, size_t n_patterns, bool *out_changed);
 
-#define REWRITE_WITH(c, g, patterns, out_changed) npuc_pass_rewrite((c), (g), (patterns), sizeof(patterns) / sizeof((patterns)[0]), (out_changed))
+/* The patterns of one concern, in the order in which they are tried. */
+typedef struct pattern_set {
+  const pattern *const *patterns;
+  size_t count;
+} pattern_set;
+/* Applies them to a fixpoint with recording and limit, then drops what died. */
+npuc_status npuc_pass_rewrite(pass_context *c, graph *g, pattern_set set, bool *out_changed);
+
+#define PATTERN_SET(symbol, array) const pattern_set symbol = {(array), sizeof(array) / sizeof((array)[0])}
+extern const pattern_set npuc_cleanup_patterns, npuc_batchnorm_patterns, npuc_gemm_patterns, npuc_scale_patterns, npuc_padding_patterns,
+    npuc_activation_patterns, npuc_matrix_patterns, npuc_window_patterns;
 
 /* -- parts of cleanup -- */
 npuc_status npuc_fold_constants(pass_context *c, graph *g, bool *out_changed);
 npuc_status npuc_merge_equal(pass_context *c, graph *g, bool *out_changed);
-extern const pattern *const npuc_cleanup_patterns[];
-extern const size_t npuc_n_cleanup_patterns;
 
 /* -- weights.c: constants made from constants -- */
 /* Element of a constant as a double; a fast path for float32. */
@@ -57,14 +63,6 @@ void npuc_weight_channels(const value *constant, int64_t channels, double *out);
 
 /* Reshape of x to a static shape, before the root. */
 value *npuc_weight_reshape(rewriter *r, value *x, const shape *to);
-
-/* -- parts of legalize -- */
-extern const pattern *const npuc_matrix_patterns[];
-extern const size_t npuc_n_matrix_patterns;
-extern const pattern *const npuc_window_patterns[];
-extern const size_t npuc_n_window_patterns;
-extern const pattern *const npuc_activation_patterns[];
-extern const size_t npuc_n_activation_patterns;
 
 /* -- small questions -- */
 bool npuc_is_float(const value *v);

@@ -176,6 +176,6 @@ static const pattern div_power = {.name = "div-power-of-two-to-mul", .doc = "Div
 static const pattern div_constant = {.name = "div-constant-to-mul", .doc = "Div(x, c) -> Mul(x, 1/c)", .parity = PARITY_REASSOCIATING,
                                      .root = NODE(OP_DIV, Y, ANY(X), CONST(C)), .where = has_reciprocals, .rewrite = div_to_mul};
 
-const pattern *const npuc_activation_patterns[] = {&clip_relu,       &relu_then_relu, &relu_then_clip,   &clip_then_relu, &clip_then_clip, &max_scalar, &min_scalar,
+static const pattern *const patterns[] = {&clip_relu,       &relu_then_relu, &relu_then_clip,   &clip_then_relu, &clip_then_clip, &max_scalar, &min_scalar,
                                                    &hardsigmoid_mul, &relu6_swish,    &relu6_gate_swish, &sub_constant,   &div_power,      &div_constant};
-const size_t npuc_n_activation_patterns = sizeof npuc_activation_patterns / sizeof npuc_activation_patterns[0];
+PATTERN_SET(npuc_activation_patterns, patterns);

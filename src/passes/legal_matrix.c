@@ -121,5 +121,5 @@ static const pattern matmul_stack = {
     .rewrite = flatten_stack,
 };
 
-const pattern *const npuc_matrix_patterns[] = {&gemm_trans_a, &gemm_form, &matmul_gemm, &matmul_stack};
-const size_t npuc_n_matrix_patterns = sizeof npuc_matrix_patterns / sizeof npuc_matrix_patterns[0];
+static const pattern *const patterns[] = {&gemm_trans_a, &gemm_form, &matmul_gemm, &matmul_stack};
+PATTERN_SET(npuc_matrix_patterns, patterns);

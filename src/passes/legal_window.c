@@ -231,7 +231,7 @@ static const pattern softmax_last = {.name = "softmax-to-last-axis", .doc = "Sof
 static const pattern logsoftmax_last = {.name = "logsoftmax-to-last-axis", .doc = "LogSoftmax(x[..., C, 1, 1]; C) -> Reshape(LogSoftmax(Reshape(x)))",
                                         .parity = PARITY_EXACT, .root = NODE(OP_LOGSOFTMAX, Y, ANY(X)), .where = has_ones_behind, .rewrite = drop_ones};
 
-const pattern *const npuc_window_patterns[] = {&reduce_mean,       &average_global,   &global_max,     &conv_line,    &max_pool_line, &average_pool_line,
+static const pattern *const patterns[] = {&reduce_mean,       &average_global,   &global_max,     &conv_line,    &max_pool_line, &average_pool_line,
                                                &global_pool_line,  &sink_relu,        &sink_leakyrelu, &sink_sigmoid, &sink_tanh,     &sink_hardswish,
                                                &sink_clip,         &softmax_last,     &logsoftmax_last};
-const size_t npuc_n_window_patterns = sizeof npuc_window_patterns / sizeof npuc_window_patterns[0];
+PATTERN_SET(npuc_window_patterns, patterns);

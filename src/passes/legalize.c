@@ -4,10 +4,11 @@
 #include "passes/internal.h"
 
 npuc_status npuc_pass_legalize(pass_context *c, graph *g, bool *out_changed) {
-  size_t n = npuc_n_activation_patterns + npuc_n_matrix_patterns + npuc_n_window_patterns, at = 0;
-  const pattern **all = NPUC_NEW_ARRAY(c->scratch, n, const pattern *);
-  for (size_t i = 0; i < npuc_n_activation_patterns; i++) all[at++] = npuc_activation_patterns[i];
-  for (size_t i = 0; i < npuc_n_matrix_patterns; i++) all[at++] = npuc_matrix_patterns[i];
-  for (size_t i = 0; i < npuc_n_window_patterns; i++) all[at++] = npuc_window_patterns[i];
-  return npuc_pass_rewrite(c, g, all, n, out_changed);
+  const pattern_set sets[] = {npuc_activation_patterns, npuc_matrix_patterns, npuc_window_patterns};
+  size_t n = 0;
+  const pattern **all = NPUC_NEW_ARRAY(c->scratch, sets[0].count + sets[1].count + sets[2].count, const pattern *);
+  for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+    for (size_t k = 0; k < sets[i].count; k++) all[n++] = sets[i].patterns[k];
+  }
+  return npuc_pass_rewrite(c, g, (pattern_set){all, n}, out_changed);
 }

@@ -40,10 +40,10 @@ static void on_fired(void *user, const pattern *p, const node *root) {
   record(user, p->name, p->parity, root);
 }
 
-npuc_status npuc_pass_rewrite(pass_context *c, graph *g, const pattern *const *patterns, size_t n_patterns, bool *out_changed) {
+npuc_status npuc_pass_rewrite(pass_context *c, graph *g, pattern_set set, bool *out_changed) {
   rewrite_log log = {.fired = on_fired, .user = c->recorder};
   bool changed = false;
-  NPUC_TRY(npuc_rewrite(c->d, g, patterns, n_patterns, &log, c->limit, &changed));
+  NPUC_TRY(npuc_rewrite(c->d, g, set.patterns, set.count, &log, c->limit, &changed));
   if (!changed) return NPUC_OK;
   *out_changed = true;
   (void)npuc_graph_remove_dead(g);

@@ -113,7 +113,9 @@ static const pattern pad_into_average_pool = {
     .rewrite = absorb_into_pool,
 };
 
+static const pattern *const patterns[] = {&pad_into_conv, &pad_into_average_pool};
+PATTERN_SET(npuc_padding_patterns, patterns);
+
 npuc_status npuc_pass_absorb_padding(pass_context *c, graph *g, bool *out_changed) {
-  static const pattern *const patterns[] = {&pad_into_conv, &pad_into_average_pool};
-  return REWRITE_WITH(c, g, patterns, out_changed);
+  return npuc_pass_rewrite(c, g, npuc_padding_patterns, out_changed);
 }

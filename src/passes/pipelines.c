@@ -72,3 +72,13 @@ const pipeline_step *npuc_pipeline(const char *name, size_t *out_count) {
   }
   return NULL;
 }
+
+const pass_patterns *npuc_pass_patterns(size_t *out_count) {
+  static const pass_patterns sets[] = {
+      {"cleanup", &npuc_cleanup_patterns},      {"fold-batchnorm", &npuc_batchnorm_patterns}, {"form-gemm", &npuc_gemm_patterns},
+      {"fold-scale", &npuc_scale_patterns},     {"absorb-padding", &npuc_padding_patterns},   {"legalize", &npuc_activation_patterns},
+      {"legalize", &npuc_matrix_patterns},      {"legalize", &npuc_window_patterns},
+  };
+  *out_count = sizeof sets / sizeof sets[0];
+  return sets;
+}

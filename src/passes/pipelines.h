@@ -24,4 +24,11 @@ typedef struct pipeline_step {
 /* NULL when there is no such pipeline. */
 const pipeline_step *npuc_pipeline(const char *name, size_t *out_count);
 
+/* Which patterns a pass tries, by its name (legalize has three sets); for documentation and tests. */
+typedef struct pass_patterns {
+  const char *pass;
+  const pattern_set *set;
+} pass_patterns;
+const pass_patterns *npuc_pass_patterns(size_t *out_count);
+
 #endif

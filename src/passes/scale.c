@@ -115,7 +115,9 @@ static const pattern add_into_gemm = {
     .rewrite = shift_gemm,
 };
 
+static const pattern *const patterns[] = {&mul_into_conv, &add_into_conv, &mul_into_gemm, &add_into_gemm};
+PATTERN_SET(npuc_scale_patterns, patterns);
+
 npuc_status npuc_pass_fold_scale(pass_context *c, graph *g, bool *out_changed) {
-  static const pattern *const patterns[] = {&mul_into_conv, &add_into_conv, &mul_into_gemm, &add_into_gemm};
-  return REWRITE_WITH(c, g, patterns, out_changed);
+  return npuc_pass_rewrite(c, g, npuc_scale_patterns, out_changed);
 }

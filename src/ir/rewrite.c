@@ -174,6 +174,22 @@ static void remove_if_dead(engine *e, node *n) {
   free(stack);
 }
 
+/* What stands for a node that is gone takes its names, so that stages can be compared value by value. */
+static void inherit_names(engine *e) {
+  graph *g = e->r.graph;
+  const node *root = e->r.match->root;
+  for (size_t i = 0; i < e->n_replaced; i++) {
+    const value *old = e->replaced[i].old;
+    value *with = e->replaced[i].with;
+    node *n = with->producer;
+    bool made = false;
+    for (size_t k = 0; k < e->n_made && !made; k++) made = e->made[k] == n;
+    if (!made || !n) continue;
+    if (!with->is_output && !npuc_graph_value(g, old->name)) npuc_value_rename(with, old->name);
+    if (!root->owner && !npuc_graph_node(g, root->name)) npuc_node_rename(n, root->name);
+  }
+}
+
 static npuc_status settle(engine *e) {
   for (size_t i = 0; i < e->n_made; i++) {
     if (e->made[i]->owner) NPUC_TRY(npuc_node_infer(e->r.d, e->made[i]));
@@ -186,6 +202,7 @@ static npuc_status settle(engine *e) {
     node *n = e->r.match->nodes[i];
     if (n && n->owner) remove_if_dead(e, n);
   }
+  inherit_names(e);
   for (size_t i = 0; i < e->n_made; i++) enqueue(e, e->made[i]);
   for (size_t i = 0; i < e->n_replaced; i++) enqueue_readers(e, e->replaced[i].with, 2);
   return NPUC_OK;

@@ -113,9 +113,9 @@ static value *channel_constant(rewriter *r, const match *m, const char *suffix, 
   tensor t = *v->constant;
   t.shape.rank = m->values[X]->shape.rank - 1;
   for (int32_t i = 1; i < t.shape.rank; i++) t.shape.dims[i] = 1;
-  value *shaped = npuc_graph_add_constant(r->graph, npuc_graph_unique_name(r->graph, v->name), &t);
+  const char *name = v->name;
   npuc_graph_remove_value(r->graph, v);
-  return shaped;
+  return npuc_graph_add_constant(r->graph, name, &t);
 }
 
 static void to_mul_add(rewriter *r, const match *m) {

@@ -171,6 +171,18 @@ static void to_reshape(rewriter *r, const match *m) {
 
 TO_RESHAPE(reshape_reshape, "reshape-reshape", "Reshape(Reshape(x)) -> Reshape(x)",
            NODE(OP_RESHAPE, Y, NODE(OP_RESHAPE, INNER, ANY(X), ANY(A)), ANY(B)));
+/* A target that is computed, though the result's dims are known but for one at most. */
+static bool target_is_computed(const match *m) { return !m->values[B]->constant && is_one_reshape(m); }
+
+static const pattern reshape_target = {
+    .name = "reshape-target-to-constant",
+    .doc = "Reshape(x, computed) -> Reshape(x, constant) where the dims are known but for one",
+    .parity = PARITY_EXACT,
+    .root = NODE(OP_RESHAPE, Y, ANY(X), ANY(B)),
+    .where = target_is_computed,
+    .rewrite = to_reshape,
+};
+
 TO_RESHAPE(flatten_to_reshape, "flatten-to-reshape", "Flatten(x) -> Reshape(x)", NODE(OP_FLATTEN, Y, ANY(X)));
 TO_RESHAPE(squeeze_to_reshape, "squeeze-to-reshape", "Squeeze(x) -> Reshape(x)", NODE(OP_SQUEEZE, Y, ANY(X), OPTIONAL_INPUT(A)));
 TO_RESHAPE(unsqueeze_to_reshape, "unsqueeze-to-reshape", "Unsqueeze(x) -> Reshape(x)", NODE(OP_UNSQUEEZE, Y, ANY(X), ANY(A)));
@@ -178,6 +190,6 @@ TO_RESHAPE(unsqueeze_to_reshape, "unsqueeze-to-reshape", "Unsqueeze(x) -> Reshap
 static const pattern *const patterns[] = {
     &identity,       &dropout,      &cast_to_same,    &reshape_to_same,     &expand_to_same, &flatten_to_same, &slice_of_all,        &pad_of_nothing,
     &transpose_identity, &concat_of_one, &max_of_one, &min_of_one,          &split_in_one,   &max_pool_of_one, &average_pool_of_one, &mul_one,
-    &div_one,        &sub_zero,     &add_zero,        &transpose_transpose, &reshape_reshape, &flatten_to_reshape, &squeeze_to_reshape, &unsqueeze_to_reshape,
+    &div_one,        &sub_zero,     &add_zero,        &transpose_transpose, &reshape_reshape, &reshape_target, &flatten_to_reshape, &squeeze_to_reshape, &unsqueeze_to_reshape,
 };
 PATTERN_SET(npuc_cleanup_patterns, patterns);

@@ -58,8 +58,11 @@ static bool evaluate(pass_context *c, const node *n, tensor *out) {
   return n->op->eval(&e, in, results) == NPUC_OK;
 }
 
+/* The constant takes the old value's name: the node that made it is about to go. */
 static void replace_by_constant(graph *g, value *old, const tensor *t) {
-  value *v = npuc_graph_add_constant(g, npuc_graph_unique_name(g, old->name), t);
+  const char *name = old->name;
+  npuc_value_rename(old, npuc_graph_unique_name(g, name));
+  value *v = npuc_graph_add_constant(g, name, t);
   npuc_value_replace(old, v);
 }
 

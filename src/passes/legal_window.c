@@ -125,7 +125,8 @@ static void widen_conv(rewriter *r, const match *m) {
   shape x = with_height(&m->values[X]->shape);
   tensor t = *m->values[W]->constant;
   t.shape = with_height(&t.shape);
-  value *w = npuc_graph_add_constant(g, npuc_graph_unique_name(g, m->values[W]->name), &t), *b = m->values[B];
+  if (t.owner) (void)npuc_blob_retain(t.owner); /* weight_constant gives one reference back */
+  value *w = npuc_weight_constant(r, m->values[W]->name, &t), *b = m->values[B];
   node *conv = npuc_rewrite_node(r, OP_CONV, (value *[]){npuc_weight_reshape(r, m->values[X], &x), w, b}, b ? 3 : 2, 1);
   const conv_attributes *old = NPUC_ATTRS(conv_attributes, m->root);
   conv_attributes *a = NPUC_ATTRS(conv_attributes, conv);

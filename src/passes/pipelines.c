@@ -12,6 +12,7 @@ static const pass_info table[] = {
 };
 
 static const pipeline_step normalize[] = {
+    {"sanitize-names", "first: what passes make is named after what it replaces"},
     {"infer-shapes", "every later pass asks for shapes"},
     {"cleanup", "Identity, Dropout and folded constants must not stand between a convolution and its batch normalization"},
     {"fold-batchnorm", "before fold-scale: what stands alone becomes a multiplication and an addition, which fold-scale may still place"},
@@ -19,7 +20,6 @@ static const pipeline_step normalize[] = {
     {"fold-scale", "after the two that make its patterns"},
     {"absorb-padding", "after batch normalization moved out from between Pad and Conv"},
     {"cleanup", "drops what the passes before left over, and merges the constants that they made"},
-    {"sanitize-names", "last: passes make names"},
 };
 
 static const pipeline_step fix_shapes[] = {
@@ -37,7 +37,6 @@ static const pipeline_step adapt[] = {
     {"cleanup", "reshapes that meet, transposed weights, dead code"},
     {"legalize", "Gemms and MatMuls that the folding made"},
     {"cleanup", "what legalize left over"},
-    {"sanitize-names", "names that the passes derived"},
     {"partition", "last: on the graph as it stays"},
 };
 

@@ -78,7 +78,7 @@ static void commutative_inputs_match_in_both_orders(void **state) {
   (void)state;
   const char *wanted =
       "main (float[2] x) => (float[2] y) <float c = {3.0}, float d = {2.0}>\n"
-      "{ y_1 = Mul (x, d) y_2 = Mul (c, d) [y_3] y = Add (y_1, y_2) }";
+      "{ y_1 = Mul (x, d) y_2 = Mul (c, d) y = Add (y_1, y_2) }";
   goes_to(&mul_of_add, "main (float[2] x) => (float[2] y) <float c = {3}, float d = {2}> { a = Add (x, c) y = Mul (a, d) }", wanted);
   goes_to(&mul_of_add, "main (float[2] x) => (float[2] y) <float c = {3}, float d = {2}> { a = Add (c, x) y = Mul (d, a) }", wanted);
 }

@@ -167,11 +167,15 @@ static double divergence(const double *bins, int32_t n, int32_t levels, double t
 enum { KL_STEP = 16 };
 
 static quant_range choose_kl(const observer *o, quant_grid grid) {
-  double bins[OBSERVER_HALF], total = (double)o->count;
+  double bins[OBSERVER_HALF], total = (double)o->count; /* of |x| */
   for (int32_t i = 0; i < OBSERVER_HALF; i++) bins[i] = (double)o->bins[OBSERVER_HALF + i] + (double)o->bins[OBSERVER_HALF - 1 - i];
   bool one_sided = o->min >= 0 || o->max <= 0;
+  /* Zeros are exact in every grid: behind a ReLU they are half of all values, and would drown the rest. */
+  total -= bins[0];
+  bins[0] = 0;
   int32_t levels = one_sided && !grid.symmetric ? 256 : 128;
   int32_t best = OBSERVER_HALF;
+  if (total <= 0) return (quant_range){(double)o->min, (double)o->max};
   double least = divergence(bins, best, levels, total);
   for (int32_t n = OBSERVER_HALF - KL_STEP; n >= 2 * levels; n -= KL_STEP) {
     double d = divergence(bins, n, levels, total);

@@ -10,6 +10,15 @@ static const void *field_at(const attr_field *field, const void *attributes) {
   return (const char *)attributes + field->offset;
 }
 
+/* Lists whose default is one for each axis. Written out they would be the same, but ONNX Runtime's QLinearAveragePool refuses to see dilations at all. */
+static bool is_all_ones(const attr_field *field, const int_list *list) {
+  if (strcmp(field->name, "dilations") != 0 && strcmp(field->name, "strides") != 0) return false;
+  for (int32_t i = 0; i < list->count; i++) {
+    if (list->values[i] != 1) return false;
+  }
+  return true;
+}
+
 bool npuc_onnx_is_default(const attr_field *field, const void *attributes) {
   const void *at = field_at(field, attributes);
   switch (field->kind) {
@@ -19,7 +28,7 @@ bool npuc_onnx_is_default(const attr_field *field, const void *attributes) {
       const char *text = *(const char *const *)at;
       return !text || (field->default_string && strcmp(text, field->default_string) == 0);
     }
-    case ATTR_INTS: return ((const int_list *)at)->count == 0;
+    case ATTR_INTS: return ((const int_list *)at)->count == 0 || is_all_ones(field, at);
     case ATTR_FLOATS: return ((const float_list *)at)->count == 0;
     case ATTR_TENSOR: return *(const tensor *const *)at == NULL;
   }

@@ -95,7 +95,7 @@ void npuc_conv_f32(const kernel_set *kernels, thread_pool *pool, const conv_f32 
   npuc_conv_offsets(&l, offsets);
   f32_context context = {&l, conv};
   conv_run run = {
-      .walk = {.layout = &l, .kernel = kernels->conv_f32, .lanes = kernels->lanes, .offsets = offsets, .y_bytes = sizeof(float),
+      .walk = {.layout = &l, .kernel = kernels->conv_f32, .lanes = kernels->lanes, .most_vectors = CONV_TILE_VECTORS, .offsets = offsets, .y_bytes = sizeof(float),
                .channel = f32_channel, .context = &context},
       .model = {.clip_lo = conv->clip_lo, .clip_hi = conv->clip_hi},
       .x = conv->x,

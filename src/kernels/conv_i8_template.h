@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The int8 tile, included once per level with NAME, TARGET, VEC, LANES, LOAD, SET, MAC and RULE defined; no include guard on purpose.
+/* The int8 tile, included once per level with NAME, TARGET, VEC, LANES, LOAD, STORE, SET, MAC and RULE defined; no include guard on purpose.
  * An element is a pair of int16 (two channels of x minus its zero point, two weights); MAC adds both products to a 32-bit sum, so one
  * step is worth two of the float tile's. Sums are exact in any order. */
 
@@ -20,9 +20,16 @@ TARGET NPUC_INLINE void NAME(tile)(const conv_tile *t, const int nv, const int n
       for (int v = 0; v < nv; v++) sum[c][v] = MAC(sum[c][v], in[v], weight);
     }
   }
+  /* Through memory, so that the sums above are registers and the rule below is one loop. */
+  int32_t sums[CONV_TILE_CHANNELS * CONV_MOST_VECTORS][LANES];
+  NPUC_UNROLL
   for (int c = 0; c < nc; c++) {
-    if (c >= t->channels) break;
-    for (int v = 0; v < nv; v++) RULE(sum[c][v], t, c, (uint8_t *)t->y[v] + (size_t)c * t->y_channel, t->lanes[v]);
+    NPUC_UNROLL
+    for (int v = 0; v < nv; v++) STORE(sums[c * nv + v], sum[c][v]);
+  }
+  const int channels = nc < t->channels ? nc : t->channels;
+  for (int c = 0; c < channels; c++) {
+    for (int v = 0; v < nv; v++) RULE(LOAD(sums[c * nv + v]), t, c, (uint8_t *)t->y[v] + (size_t)c * t->y_channel, t->lanes[v]);
   }
 }
 

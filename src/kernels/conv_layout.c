@@ -61,44 +61,83 @@ static int64_t group_blocks(const conv_layout *l) {
 
 int64_t npuc_conv_blocks(const conv_layout *l) { return l->g.group * group_blocks(l); }
 
-/* Places vector `v` into slot `i` of the tile. The last vector of a row steps back to be whole, and computes a few outputs again; in rows
- * shorter than a vector it is short. */
-static void place_vector(const conv_walk *walk, const char *x, char *y, const float *add, int64_t v, int i, conv_tile *t) {
+/* Where the next vector lies; moved on by additions, because divisions would cost as much as a short sum. */
+typedef struct cursor {
+  int64_t w, h;      /* output column and row of the second axis */
+  int64_t x, next_d; /* elements: row's start in the planes, start of the next step along the first axis */
+  int64_t out;       /* row's first output */
+} cursor;
+
+static cursor cursor_at(const conv_walk *walk, int64_t v) {
   const conv_layout *l = walk->layout;
-  const kernel_window *g = &l->g;
-  int64_t per_row = row_vectors(l, walk->lanes), row = v / per_row, w = v % per_row * walk->lanes, lanes = walk->lanes;
-  if (w + lanes > g->out[2]) {
-    if (g->out[2] >= lanes) {
-      w = g->out[2] - lanes;
+  int64_t per_row = row_vectors(l, walk->lanes), row = v / per_row, d = row / l->g.out[1], h = row % l->g.out[1];
+  return (cursor){.w = v % per_row * walk->lanes,
+                  .h = h,
+                  .x = conv_row_at(l, d * l->g.stride[0], h * l->g.stride[1]),
+                  .next_d = conv_row_at(l, (d + 1) * l->g.stride[0], 0),
+                  .out = row * l->g.out[2]};
+}
+
+static void advance(cursor *c, const conv_walk *walk) {
+  const conv_layout *l = walk->layout;
+  c->w += walk->lanes;
+  if (c->w < l->g.out[2]) return;
+  c->w = 0;
+  c->out += l->g.out[2];
+  c->x += l->g.stride[1] * l->pitch;
+  if (++c->h < l->g.out[1]) return;
+  c->h = 0;
+  c->x = c->next_d;
+  c->next_d += l->g.stride[0] * l->rows[1] * l->pitch;
+}
+
+/* Places the cursor's vector into slot `i` of the tile. The last vector of a row steps back to be whole, and computes a few outputs
+ * again; in rows shorter than a vector it is short. */
+static void place_vector(const conv_walk *walk, const cursor *c, const char *x, char *y, const float *add, int i, conv_tile *t) {
+  int64_t w = c->w, lanes = walk->lanes, width = walk->layout->g.out[2];
+  if (w + lanes > width) {
+    if (width >= lanes) {
+      w = width - lanes;
     } else {
-      lanes = g->out[2];
+      lanes = width;
     }
   }
-  int64_t d = row / g->out[1], h = row % g->out[1], out = row * g->out[2] + w;
-  t->x[i] = x + (conv_row_at(l, d * g->stride[0], h * g->stride[1]) + w) * 4;
-  t->y[i] = y + out * (int64_t)walk->y_bytes;
-  t->add[i] = add ? add + out : NULL;
+  t->x[i] = x + (c->x + w) * 4;
+  t->y[i] = y + (c->out + w) * (int64_t)walk->y_bytes;
+  t->add[i] = add ? add + c->out + w : NULL;
   t->lanes[i] = (int32_t)lanes;
 }
 
-void npuc_conv_block(const conv_walk *walk, const void *x, void *y, const float *add, const conv_tile *model, int64_t block, int64_t first, int64_t last) {
+/* What all tiles of a block share. */
+static conv_tile block_tile(const conv_walk *walk, const conv_tile *model, int64_t block, int64_t *out_o) {
   const conv_layout *l = walk->layout;
-  int64_t per_group = l->g.out_channels / l->g.group, group = block / group_blocks(l);
-  int64_t within = block % group_blocks(l) * CONV_TILE_CHANNELS, o = group * per_group + within;
-  int64_t outputs = window_volume(l->g.out);
+  int64_t per_group = l->g.out_channels / l->g.group, blocks = group_blocks(l), group = block / blocks;
+  int64_t within = block % blocks * CONV_TILE_CHANNELS;
   conv_tile t = *model;
   t.channels = (int)(per_group - within < CONV_TILE_CHANNELS ? per_group - within : CONV_TILE_CHANNELS);
   t.offsets = walk->offsets;
   t.taps = (size_t)l->taps;
-  t.y_channel = (size_t)outputs;
-  walk->channel(walk->context, o, group, block, &t);
-  const char *planes = (const char *)x + group * l->cells * l->plane * 4;
-  char *to = (char *)y + o * outputs * (int64_t)walk->y_bytes;
-  const float *plus = add ? add + o * outputs : NULL;
-  int most = t.channels == 1 ? CONV_MOST_VECTORS : CONV_TILE_VECTORS;
+  t.y_channel = (size_t)window_volume(l->g.out);
+  *out_o = group * per_group + within;
+  walk->channel(walk->context, *out_o, group, block, &t);
+  return t;
+}
+
+void npuc_conv_block(const conv_walk *walk, const void *x, void *y, const float *add, const conv_tile *model, int64_t block, int64_t first, int64_t last) {
+  const conv_layout *l = walk->layout;
+  int64_t o;
+  conv_tile t = block_tile(walk, model, block, &o);
+  const char *planes = (const char *)x + block / group_blocks(l) * l->cells * l->plane * 4;
+  char *to = (char *)y + o * (int64_t)(t.y_channel * walk->y_bytes);
+  const float *plus = add ? add + o * (int64_t)t.y_channel : NULL;
+  int most = t.channels == 1 ? CONV_MOST_VECTORS : walk->most_vectors;
+  cursor c = cursor_at(walk, first);
   for (int64_t v = first; v < last; v += most) {
     int n = (int)(last - v < most ? last - v : most);
-    for (int i = 0; i < n; i++) place_vector(walk, planes, to, plus, v + i, i, &t);
+    for (int i = 0; i < n; i++) {
+      place_vector(walk, &c, planes, to, plus, i, &t);
+      advance(&c, walk);
+    }
     walk->kernel(&t, n);
   }
 }

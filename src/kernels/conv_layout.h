@@ -33,6 +33,7 @@ typedef struct conv_walk {
   const conv_layout *layout;
   conv_tile_kernel *kernel;
   int32_t lanes;
+  int most_vectors; /* of a tile with several channels: as many sums as registers hold */
   const int32_t *offsets;
   size_t y_bytes; /* of an element */
   /* Fills what depends on output channel: start, weights, multiplier, shift of `t` for channels [o, o + t->channels). */

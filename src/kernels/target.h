@@ -23,6 +23,13 @@
 #define NPUC_IVDEP _Pragma("GCC ivdep")
 #endif
 
+/* Loops of a few constant steps over registers. */
+#if defined(__clang__)
+#define NPUC_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define NPUC_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 #define NPUC_INLINE static inline __attribute__((always_inline))
 
 #endif

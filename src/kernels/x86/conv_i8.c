@@ -18,6 +18,7 @@ NPUC_TARGET_AVX2 NPUC_INLINE void rule_avx2(__m256i sum, const conv_tile *t, int
 #define VEC __m256i
 #define LANES 8
 #define LOAD(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define STORE(p, v) _mm256_storeu_si256((__m256i *)(void *)(p), (v))
 #define SET _mm256_set1_epi32
 #define MAC(sum, a, b) _mm256_add_epi32((sum), _mm256_madd_epi16((a), (b)))
 #define RULE rule_avx2
@@ -27,6 +28,7 @@ NPUC_TARGET_AVX2 NPUC_INLINE void rule_avx2(__m256i sum, const conv_tile *t, int
 #undef VEC
 #undef LANES
 #undef LOAD
+#undef STORE
 #undef SET
 #undef MAC
 #undef RULE
@@ -44,6 +46,7 @@ NPUC_TARGET_AVX512 NPUC_INLINE void rule_avx512(__m512i sum, const conv_tile *t,
 #define VEC __m512i
 #define LANES 16
 #define LOAD(p) _mm512_loadu_si512((const void *)(p))
+#define STORE(p, v) _mm512_storeu_si512((void *)(p), (v))
 #define SET _mm512_set1_epi32
 #define MAC _mm512_dpwssd_epi32
 #define RULE rule_avx512

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_kernels: multiply-accumulates a second of the convolution kernels on the shapes of small networks, one thread, best of several runs. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "kernels/conv.h"
+#include "kernels/conv_i8.h"
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static kernel_window square(int64_t batch, int64_t channels, int64_t out_channels, int64_t group, int64_t size, int64_t kernel, int64_t stride) {
+  int64_t out = (size + 2 * (kernel / 2) - kernel) / stride + 1, pad = kernel / 2;
+  return (kernel_window){.batch = batch, .channels = channels, .out_channels = out_channels, .group = group, .in = {1, size, size}, .out = {1, out, out},
+                         .kernel = {1, kernel, kernel}, .stride = {1, stride, stride}, .begin = {0, pad, pad}, .end = {0, pad, pad}, .dilation = {1, 1, 1}};
+}
+
+typedef struct buffers {
+  void *x, *w, *packed, *y, *scratch;
+  int32_t *parameters;
+} buffers;
+
+static void run(const kernel_set *kernels, const kernel_window *g, const buffers *b, int is_i8) {
+  if (is_i8) {
+    int32_t *p = b->parameters;
+    conv_i8 conv = {.g = *g, .x = {.data = b->x, .zero_point = 3}, .packed = b->packed, .y = {.data = b->y, .lo = 0, .hi = 255},
+                    .scale = {.bias = p, .m = p + g->out_channels, .s = p + 2 * g->out_channels}};
+    npuc_conv_i8(kernels, NULL, &conv, b->scratch);
+  } else {
+    conv_f32 conv = {.g = *g, .x = b->x, .packed = b->packed, .y = b->y, .clip_lo = 0.0f, .clip_hi = INFINITY};
+    npuc_conv_f32(kernels, NULL, &conv, b->scratch);
+  }
+}
+
+static void measure(const kernel_set *kernels, const char *name, kernel_window g, int is_i8) {
+  int64_t taps = g.channels / g.group * window_volume(g.kernel), outputs = g.batch * g.out_channels * window_volume(g.out);
+  size_t scratch, packed = is_i8 ? npuc_conv_i8_packed_elements(&g) : npuc_conv_packed_elements(g.group, g.out_channels, taps);
+  if (!(is_i8 ? npuc_conv_i8_scratch(&g, 1, &scratch) : npuc_conv_f32_scratch(&g, 1, &scratch))) return;
+  size_t x = (size_t)(g.batch * g.channels * window_volume(g.in)), w = (size_t)(g.out_channels * taps);
+  buffers b = {npuc_buffer_create(x * 4), npuc_buffer_create(w * 4), npuc_buffer_create(packed * 4), npuc_buffer_create((size_t)outputs * 4),
+               npuc_buffer_create(scratch), npuc_buffer_create((size_t)g.out_channels * 12)};
+  for (int64_t o = 0; o < g.out_channels; o++) {
+    b.parameters[g.out_channels + o] = 1500000000;
+    b.parameters[2 * g.out_channels + o] = 40;
+  }
+  if (is_i8) {
+    npuc_conv_i8_pack(&g, b.w, b.packed);
+  } else {
+    npuc_conv_f32_pack(g.group, g.out_channels, taps, b.w, b.packed);
+  }
+  double best = INFINITY;
+  for (int i = 0; i < 15; i++) {
+    double start = seconds();
+    run(kernels, &g, &b, is_i8);
+    double time = seconds() - start;
+    if (time < best) best = time;
+  }
+  printf("%-4s %-22s %8.3f ms  %7.2f GMAC/s\n", is_i8 ? "i8" : "f32", name, 1e3 * best, (double)(outputs * taps) / best * 1e-9);
+  npuc_buffer_destroy(b.x), npuc_buffer_destroy(b.w), npuc_buffer_destroy(b.packed), npuc_buffer_destroy(b.y), npuc_buffer_destroy(b.scratch);
+  npuc_buffer_destroy(b.parameters);
+}
+
+int main(void) {
+  kernel_set kernels;
+  diag *d = npuc_diag_create(NULL, NULL);
+  if (npuc_kernels_select(d, &kernels) != NPUC_OK) return 1;
+  npuc_diag_destroy(d);
+  printf("level %s\n", npuc_cpu_name(kernels.level));
+  for (int is_i8 = 0; is_i8 < 2; is_i8++) {
+    measure(&kernels, "3->16 32x32 3x3", square(8, 3, 16, 1, 32, 3, 1), is_i8);
+    measure(&kernels, "16->16 32x32 3x3", square(8, 16, 16, 1, 32, 3, 1), is_i8);
+    measure(&kernels, "16->32 32x32 3x3 s2", square(8, 16, 32, 1, 32, 3, 2), is_i8);
+    measure(&kernels, "32->32 16x16 3x3", square(8, 32, 32, 1, 16, 3, 1), is_i8);
+    measure(&kernels, "64->64 8x8 3x3", square(8, 64, 64, 1, 8, 3, 1), is_i8);
+    measure(&kernels, "64->64 25x25 1x1", square(8, 64, 64, 1, 25, 1, 1), is_i8);
+    measure(&kernels, "64 dw 25x25 3x3", square(8, 64, 64, 64, 25, 3, 1), is_i8);
+    measure(&kernels, "256->256 14x14 1x1", square(4, 256, 256, 1, 14, 1, 1), is_i8);
+  }
+  return 0;
+}

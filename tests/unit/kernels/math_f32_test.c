@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The elementary functions against the C library's in double, in units in the last place, over a dense grid of floats; and every level of
+ * the elementwise kernels against the scalar one, bit for bit. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kernels/kernels.h"
+#include "kernels/math_f32.h"
+#include "support/random.h"
+
+/* |got - want| in units of the last place of the float nearest to want (subnormals: of the smallest float). */
+static double ulps(float got, double want) {
+  float nearest = fabsf((float)want);
+  if (nearest < 1.17549435e-38f) nearest = 1.17549435e-38f;
+  double unit = ldexp(1.0, ilogbf(nearest) - 23);
+  return fabs((double)got - want) / unit;
+}
+
+static double exp_of(double x) { return exp(x); }
+static double sigmoid_of(double x) { return x >= 0 ? 1.0 / (1.0 + exp(-x)) : exp(x) / (1.0 + exp(x)); }
+static float exp_ours(float x) { return npuc_exp_f32(x); }
+static float log_ours(float x) { return npuc_log_f32(x); }
+static float tanh_ours(float x) { return npuc_tanh_f32(x); }
+static float sigmoid_ours(float x) { return npuc_sigmoid_f32(x); }
+
+static double worst(float (*ours)(float), double (*theirs)(double), float low, float high, int n) {
+  double most = 0.0;
+  for (int i = 0; i <= n; i++) {
+    float x = low + (high - low) * ((float)i / (float)n);
+    double u = ulps(ours(x), theirs((double)x));
+    if (u > most) most = u;
+  }
+  return most;
+}
+
+/* The limits are those that math_f32.h states. */
+static void functions_keep_their_ulps(void **state) {
+  (void)state;
+  assert_true(worst(exp_ours, exp_of, -87.0f, 88.0f, 2000000) <= 1.0);
+  assert_true(worst(exp_ours, exp_of, -104.0f, -87.0f, 200000) <= 1.0);
+  assert_true(worst(exp_ours, exp_of, -1.0f, 1.0f, 1000000) <= 1.0);
+  assert_true(worst(log_ours, log, 0.5f, 2.0f, 1000000) <= 1.0);
+  assert_true(worst(log_ours, log, 2.0f, 100000.0f, 1000000) <= 1.0);
+  assert_true(worst(tanh_ours, tanh, -10.0f, 10.0f, 2000000) <= 2.0);
+  assert_true(worst(tanh_ours, tanh, -0.01f, 0.01f, 200000) <= 2.0);
+  assert_true(worst(sigmoid_ours, sigmoid_of, -86.0f, 30.0f, 2000000) <= 2.5);
+  assert_false(worst(exp_ours, exp_of, -1.0f, 1.0f, 1000) <= 0.1); /* negative control: the measure is not blind */
+}
+
+static void edges(void **state) {
+  (void)state;
+  assert_true(npuc_exp_f32(0.0f) == 1.0f);
+  assert_true(isinf(npuc_exp_f32(89.0f)) && isinf(npuc_exp_f32(INFINITY)));
+  assert_true(npuc_exp_f32(-INFINITY) == 0.0f && npuc_exp_f32(-104.5f) == 0.0f);
+  assert_true(isnan(npuc_exp_f32(NAN)) && isnan(npuc_tanh_f32(NAN)) && isnan(npuc_sigmoid_f32(NAN)) && isnan(npuc_log_f32(NAN)));
+  assert_true(npuc_log_f32(1.0f) == 0.0f);
+  assert_true(npuc_tanh_f32(100.0f) == 1.0f && npuc_tanh_f32(-INFINITY) == -1.0f);
+  assert_true(signbit(npuc_tanh_f32(-0.0f)));
+  assert_true(npuc_sigmoid_f32(200.0f) == 1.0f && npuc_sigmoid_f32(-200.0f) == 0.0f && npuc_sigmoid_f32(0.0f) == 0.5f);
+}
+
+/* -- levels -- */
+
+enum { COUNT = 1031, GUARD = 16 };
+
+static void fill(float *x, uint64_t seed) {
+  static const float special[] = {0.0f, -0.0f, INFINITY, -INFINITY, 1e-40f, -1e-40f, 88.7f, -103.9f, 3e38f};
+  random_floats(&seed, x, COUNT, 12.0f);
+  memcpy(x + 7, special, sizeof special);
+}
+
+static bool runs(cpu_level level) { return npuc_cpu_best() >= level && npuc_cpu_best() != CPU_NEON; }
+
+static void compare_unary_f32(const char *name, unary_f32_kernel *fast, unary_f32_kernel *scalar) {
+  float x[COUNT], want[COUNT], got[COUNT + GUARD];
+  fill(x, 3);
+  for (size_t n = 0; n <= COUNT; n = n < 40 ? n + 1 : n + 331) {
+    memset(got, 0xa5, sizeof got);
+    scalar(x, want, n, 0.3f, 0.6f);
+    fast(x, got, n, 0.3f, 0.6f);
+    if (memcmp(want, got, n * sizeof *got) != 0) fail_msg("%s, %zu elements", name, n);
+    for (size_t i = 0; i < GUARD; i++) assert_int_equal(bits_of_f32(got[n + i]), 0xa5a5a5a5u);
+    memcpy(got, x, n * sizeof *got);
+    fast(got, got, n, 0.3f, 0.6f); /* in place */
+    assert_memory_equal(want, got, n * sizeof *got);
+  }
+}
+
+static void compare_binary_f32(const char *name, binary_f32_kernel *fast, binary_f32_kernel *scalar) {
+  float a[COUNT], b[COUNT], want[COUNT], got[COUNT + GUARD];
+  fill(a, 5);
+  fill(b, 6);
+  for (size_t n = 0; n <= COUNT; n = n < 40 ? n + 1 : n + 331) {
+    for (size_t steps = 1; steps < 4; steps++) {
+      memset(got, 0xa5, sizeof got);
+      scalar(a, steps & 1, b, steps >> 1, want, n);
+      fast(a, steps & 1, b, steps >> 1, got, n);
+      for (size_t i = 0; i < n; i++) {
+        if (bits_of_f32(want[i]) != bits_of_f32(got[i]) && !(isnan(want[i]) && isnan(got[i]))) fail_msg("%s, %zu elements, %zu", name, n, i);
+      }
+      for (size_t i = 0; i < GUARD; i++) assert_int_equal(bits_of_f32(got[n + i]), 0xa5a5a5a5u);
+    }
+  }
+}
+
+static void compare_sum_f32(const char *name, sum_f32_kernel *fast, sum_f32_kernel *scalar) {
+  const size_t shapes[][2] = {{0, 1}, {1, 1}, {15, 1}, {16, 1}, {17, 1}, {1000, 1}, {9, 3}, {33, 16}, {20, 37}, {64, 15}};
+  float x[COUNT], want[64], got[64];
+  uint64_t seed = 9;
+  random_floats(&seed, x, COUNT, 5.0f);
+  for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+    size_t n = shapes[i][0], columns = shapes[i][1];
+    scalar(x, n, columns, columns, want);
+    fast(x, n, columns, columns, got);
+    if (memcmp(want, got, columns * sizeof *got) != 0) fail_msg("%s, %zu x %zu", name, n, columns);
+  }
+}
+
+static void compare_row_f32(const char *name, row_f32_kernel *fast, row_f32_kernel *scalar) {
+  float x[COUNT], want[COUNT], got[COUNT];
+  uint64_t seed = 10;
+  random_floats(&seed, x, COUNT, 20.0f);
+  for (size_t n = 1; n <= COUNT; n = n < 40 ? n + 1 : n + 331) {
+    scalar(x, want, n);
+    fast(x, got, n);
+    if (memcmp(want, got, n * sizeof *got) != 0) fail_msg("%s, %zu elements", name, n);
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) sum += want[0] <= 0.0f && want[n - 1] <= 0.0f ? exp((double)got[i]) : (double)got[i];
+    assert_true(fabs(sum - 1.0) < 1e-5);
+  }
+}
+
+static void compare_binary_i8(const char *name, binary_i8_kernel *fast, binary_i8_kernel *scalar) {
+  uint8_t a[COUNT], b[COUNT], want[COUNT], got[COUNT];
+  uint64_t seed = 12;
+  random_bytes(&seed, a, COUNT);
+  random_bytes(&seed, b, COUNT);
+  for (int way = 0; way < 64; way++) {
+    binary_i8 p = {.a_signed = way & 1, .b_signed = way & 2, .a_zero_point = way & 1 ? -128 : 255, .b_zero_point = way & 2 ? 7 : 0,
+                   .shift = (int32_t)(random_next(&seed) % 63), .zero_point = 100, .lo = way & 4 ? -100 : 0, .hi = 127};
+    p.a_multiplier = (int32_t)(random_next(&seed) & 0x7fffffffu) - (way & 8 ? 0x40000000 : 0);
+    p.b_multiplier = (int32_t)(random_next(&seed) & (way & 16 ? 0x7fffu : 0x7fffffffu));
+    for (size_t n = 0; n < 40; n++) {
+      scalar(&p, a, 1, b, n & 1, want, n);
+      fast(&p, a, 1, b, n & 1, got, n);
+      if (memcmp(want, got, n) != 0) fail_msg("%s, way %d, %zu elements, shift %d", name, way, n, (int)p.shift);
+    }
+  }
+}
+
+static void compare_dot_f32(const char *name, dot_f32_kernel *fast, dot_f32_kernel *scalar) {
+  float a[400], b[800], want[64], got[64];
+  uint64_t seed = 13;
+  random_floats(&seed, a, 400, 1.0f);
+  random_floats(&seed, b, 800, 1.0f);
+  for (size_t k = 1; k <= 50; k++) {
+    for (size_t n = 1; n <= 9; n++) {
+      scalar(a, k, b, k, k, want, n, 3, n);
+      fast(a, k, b, k, k, got, n, 3, n);
+      if (memcmp(want, got, 3 * n * sizeof *got) != 0) fail_msg("%s, k %zu, n %zu", name, k, n);
+    }
+  }
+}
+
+/* The tiles, the integer dot product and the loader are compared whole, in conv_test.c. */
+static void compare_conv_tile(const char *name, conv_tile_kernel *fast, conv_tile_kernel *scalar) { (void)name, (void)fast, (void)scalar; }
+static void compare_dot_i8(const char *name, dot_i8_kernel *fast, dot_i8_kernel *scalar) { (void)name, (void)fast, (void)scalar; }
+static void compare_pair_i8(const char *name, pair_i8_kernel *fast, pair_i8_kernel *scalar) { (void)name, (void)fast, (void)scalar; }
+
+/* Every line of the table. */
+static void levels_agree(void **state) {
+  (void)state;
+  const kernel_set *scalar = npuc_kernels_scalar();
+#define KERNEL_SLOT(slot, type, function) assert_ptr_equal(scalar->slot, function);
+#define KERNEL_FAST(slot, type, level, function) \
+  if (runs(CPU_##level)) compare_##type(#function, function, scalar->slot);
+#include "kernels/kernels.def"
+#undef KERNEL_SLOT
+#undef KERNEL_FAST
+}
+
+/* Negative control: another function is not equal. */
+static void unequal_is_seen(void **state) {
+  (void)state;
+  float x[COUNT], a[COUNT], b[COUNT];
+  fill(x, 3);
+  npuc_f32_relu__scalar(x, a, COUNT, 0.0f, 0.0f);
+  npuc_f32_leakyrelu__scalar(x, b, COUNT, 0.01f, 0.0f);
+  assert_memory_not_equal(a, b, sizeof a);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(functions_keep_their_ulps), cmocka_unit_test(edges), cmocka_unit_test(levels_agree),
+                                     cmocka_unit_test(unequal_is_seen)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

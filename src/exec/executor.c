@@ -23,6 +23,8 @@ struct executor {
   void *scratch;
   size_t scratch_bytes;
   shape *shapes; /* [graph->n_inputs]: of the run being started */
+  void **aligned; /* [graph->n_inputs]: copy of an input that came at an odd address */
+  size_t *aligned_bytes;
 };
 
 static npuc_status out_of_memory(diag *d, size_t bytes, const char *what) {
@@ -84,6 +86,8 @@ npuc_status npuc_executor_create(diag *d, const graph *g, const exec_options *op
   e->owned = npuc_xcalloc((size_t)g->next_value_id + 1, sizeof *e->owned);
   e->prepared = npuc_xcalloc((size_t)g->next_node_id + 1, sizeof *e->prepared);
   e->shapes = npuc_xcalloc(g->n_inputs + 1, sizeof *e->shapes);
+  e->aligned = npuc_xcalloc(g->n_inputs + 1, sizeof *e->aligned);
+  e->aligned_bytes = npuc_xcalloc(g->n_inputs + 1, sizeof *e->aligned_bytes);
   npuc_status status = prepare_graph(e, d);
   if (status == NPUC_OK) {
     *out_executor = e;
@@ -106,7 +110,10 @@ void npuc_executor_destroy(executor *e) {
   free(e->constants);
   free(e->owned);
   free(e->prepared);
+  for (size_t i = 0; i < e->graph->n_inputs; i++) npuc_buffer_destroy(e->aligned[i]);
   free(e->shapes);
+  free(e->aligned);
+  free(e->aligned_bytes);
   free(e);
 }
 
@@ -187,12 +194,34 @@ static npuc_status reserve(executor *e, diag *d, size_t bytes) {
   return NPUC_OK;
 }
 
-static void bind(executor *e, exec_plan *p, const tensor *inputs) {
+/* Where the kernels read input `i`: the caller's bytes, or an aligned copy of them. */
+static npuc_status align_input(executor *e, diag *d, const tensor *t, size_t i, void **out_data) {
+  *out_data = t->data;
+  if (t->bytes == 0 || is_aligned(t)) return NPUC_OK;
+  if (e->aligned_bytes[i] < t->bytes) {
+    npuc_buffer_destroy(e->aligned[i]);
+    e->aligned_bytes[i] = 0;
+    e->aligned[i] = npuc_buffer_create(t->bytes);
+    if (!e->aligned[i]) return out_of_memory(d, t->bytes, "inputs");
+    e->aligned_bytes[i] = t->bytes;
+  }
+  memcpy(e->aligned[i], t->data, t->bytes);
+  *out_data = e->aligned[i];
+  return NPUC_OK;
+}
+
+static npuc_status bind(executor *e, diag *d, exec_plan *p, const tensor *inputs) {
   for (size_t i = 0; i < e->graph->next_value_id; i++) {
     exec_value *v = &p->values[i];
-    if (v->storage == STORAGE_INPUT) v->tensor.data = inputs[v->index].data;
     if (v->storage == STORAGE_MEMORY) v->tensor.data = e->memory + v->index;
+    if (v->storage != STORAGE_INPUT) continue;
+    if (v->value->is_input) NPUC_TRY(align_input(e, d, &inputs[v->index], v->index, &v->tensor.data));
   }
+  for (size_t i = 0; i < e->graph->next_value_id; i++) { /* views of inputs */
+    exec_value *v = &p->values[i];
+    if (v->storage == STORAGE_INPUT) v->tensor.data = p->values[e->graph->inputs[v->index]->id].tensor.data;
+  }
+  return NPUC_OK;
 }
 
 /* -- run -- */
@@ -250,7 +279,7 @@ npuc_status npuc_executor_run(executor *e, diag *d, const tensor *inputs, tensor
   }
   NPUC_TRY(plan_for(e, d, &p));
   NPUC_TRY(reserve(e, d, p->memory_bytes));
-  bind(e, p, inputs);
+  NPUC_TRY(bind(e, d, p, inputs));
   for (size_t i = 0; i < g->n_inputs; i++) NPUC_TRY(show(e, p, g->inputs[i]));
   for (size_t i = 0; i < p->n_steps; i++) NPUC_TRY(run_step(e, d, p, &p->steps[i]));
   give_outputs(e, p, out_outputs);

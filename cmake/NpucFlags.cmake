@@ -7,6 +7,7 @@ target_compile_options(npuc_flags INTERFACE
   -ffp-contract=off -fno-math-errno
   # Paths in assert and debug data are relative to the source tree: the same bytes from any build folder.
   "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
+# The sanitizer presets turn this off: GCC 12 warns about conversions that its own instrumentation adds.
 if(NPUC_WERROR)
   target_compile_options(npuc_flags INTERFACE -Werror)
 endif()

@@ -29,7 +29,11 @@ function close_case() {
   if (attribute($0, "status") == "fail") result = "failed"
 }
 /<failure/ { result = "failed" }
-/<skipped/ { result = "skipped"; why = attribute($0, "message"); if (why ~ /SKIP_RETURN_CODE/) why = "" }
+/<skipped/ {
+  result = "skipped"; why = attribute($0, "message")
+  if (why ~ /SKIP_RETURN_CODE/) why = ""
+  if (why ~ /Unable to find/) result = "failed"   # it was not built
+}
 /\[ RUN      \]/ { text = ""; next }
 /\[       OK \]/ { ok++; text = ""; next }
 /\[  FAILED  \] [A-Za-z_]/ { if ($0 !~ /test\(s\)/ && !((name, $0) in seen)) { seen[name, $0] = 1; bad++ }; text = ""; next }

@@ -353,7 +353,10 @@ static void read_graph(reader *r) {
   if (!npuc_text_ok(t)) return;
   for (size_t i = 0; i < outputs.count; i++) npuc_graph_add_output(r->g, ((value **)outputs.items)[i]);
   settle_values(r);
-  if (npuc_text_ok(t)) t->status = npuc_graph_sort(t->d, r->g);
+  if (!npuc_text_ok(t)) return;
+  const char *before = npuc_diag_set_file(t->d, t->file);
+  t->status = npuc_graph_sort(t->d, r->g);
+  (void)npuc_diag_set_file(t->d, before);
 }
 
 /* Functions bring the bodies of operators that the op table has anyway. */

@@ -16,8 +16,7 @@ typedef struct matcher {
 } matcher;
 
 static bool is_commutative(const pattern_node *p) {
-  const op_def *op = npuc_op((op_id)p->op);
-  return op && (op->traits & TRAIT_COMMUTATIVE) && p->inputs && p->inputs[0].kind != PATTERN_END && p->inputs[1].kind != PATTERN_END;
+  return (npuc_op((op_id)p->op)->traits & TRAIT_COMMUTATIVE) && p->inputs && p->inputs[0].kind != PATTERN_END && p->inputs[1].kind != PATTERN_END;
 }
 
 static unsigned count_commutative(const pattern_node *p) {

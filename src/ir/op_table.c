@@ -25,7 +25,7 @@ const op_def *npuc_op_find(const char *domain, const char *type) {
   domain = normal_domain(domain);
   for (int i = 0; i < (int)OP_COUNT; i++) {
     const op_def *op = table[i];
-    if (op && strcmp(op->type, type) == 0 && strcmp(op->domain, domain) == 0) return op;
+    if (strcmp(op->type, type) == 0 && strcmp(op->domain, domain) == 0) return op;
   }
   return NULL;
 }
@@ -35,7 +35,7 @@ static const char *nearest_in(const char *domain, const char *type) {
   size_t n = 0;
   for (int i = 0; i < (int)OP_COUNT; i++) {
     const op_def *op = table[i];
-    if (op && (!domain || strcmp(op->domain, domain) == 0)) names[n++] = op->type;
+    if (!domain || strcmp(op->domain, domain) == 0) names[n++] = op->type;
   }
   return npuc_nearest(type, names, n);
 }

@@ -33,6 +33,7 @@ static const wanted models[] = {
     {CASES "P44-sole/model.onnx", "y", 4, {1, 2, 6, 8}},
     {CASES "P46/model.onnx", "y", 4, {2, 4, 7, 7}},
     {CASES "P60/model.onnx", "y", 4, {SYMBOL, 8, 8, 8}},
+    {CASES "P60-balanced/model.onnx", "y", 4, {SYMBOL, 8, 8, 8}},
     {CASES "P62/model.onnx", "y", 4, {SYMBOL, 2, 8, 8}},
     {CASES "P66/model.onnx", "y", 3, {SYMBOL, 12, 6}},
     {DEMO, "logits", 2, {SYMBOL, 10}},

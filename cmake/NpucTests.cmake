@@ -34,6 +34,9 @@ foreach(file IN LISTS npuc_unit_tests)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   target_link_libraries(${target} PRIVATE
     $<$<TARGET_EXISTS:npuc_test_support>:npuc_test_support> $<$<TARGET_EXISTS:npuc-static>:$<LINK_LIBRARY:WHOLE_ARCHIVE,npuc-static>> npuc_test_settings)
+  if(name MATCHES "^cli/") # the program's own files are in no library
+    target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src/${name}.c")
+  endif()
   add_test(NAME unit/${name} COMMAND ${target})
   set(labels unit)
   file(STRINGS "${PROJECT_SOURCE_DIR}/tests/unit/${file}" makes_threads REGEX "npuc_pool_create" LIMIT_COUNT 1)

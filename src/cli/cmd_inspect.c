@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* npuc inspect MODEL: what is in it. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/npu_view.h"
+#include "ir/op.h"
+#include "ir/text.h"
+#include "stages/open_model.h"
+
+static json_t *shape_json(const module *m, const shape *s) {
+  if (s->rank < 0) return json_null();
+  json_t *dims = json_array();
+  for (int32_t i = 0; i < s->rank; i++) {
+    const char *symbol = dim_is_symbol(s->dims[i]) ? npuc_module_symbol_name(m, s->dims[i]) : NULL;
+    json_array_append_new(dims, dim_is_number(s->dims[i]) ? json_integer(s->dims[i]) : json_string(symbol ? symbol : "?"));
+  }
+  return dims;
+}
+
+static const char *shape_text(arena *a, const module *m, const shape *s) {
+  if (s->rank < 0) return "[?]";
+  const char *text = "[";
+  for (int32_t i = 0; i < s->rank; i++) {
+    const char *symbol = dim_is_symbol(s->dims[i]) ? npuc_module_symbol_name(m, s->dims[i]) : "?";
+    text = dim_is_number(s->dims[i]) ? npuc_arena_printf(a, "%s%s%" PRId64, text, i ? "," : "", s->dims[i])
+                                     : npuc_arena_printf(a, "%s%s%s", text, i ? "," : "", symbol ? symbol : "?");
+  }
+  return npuc_arena_printf(a, "%s]", text);
+}
+
+static json_t *ports_json(const module *m, value *const *ports, size_t n) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < n; i++) {
+    const value *v = ports[i];
+    json_t *o = json_pack("{s:s, s:s}", "name", v->name, "dtype", npuc_dtype_name(v->type));
+    json_object_set_new(o, "shape", shape_json(m, &v->shape));
+    if (v->quant) {
+      json_object_set_new(o, "scale", json_real(npuc_tensor_get(&v->quant->scale, 0)));
+      json_object_set_new(o, "zero_point", json_integer(npuc_tensor_get_int(&v->quant->zero_point, 0)));
+    }
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+typedef struct census {
+  size_t nodes;
+  double macs;
+  int64_t parameters;
+  json_t *ops, *dtypes;
+  const value *largest[5];
+} census;
+
+static void add_count(json_t *o, const char *key, int64_t n) {
+  json_object_set_new(o, key, json_integer(json_integer_value(json_object_get(o, key)) + (json_int_t)n));
+}
+
+static void add_largest(census *s, const value *v) {
+  for (size_t i = 0; i < 5; i++) {
+    if (s->largest[i] && s->largest[i]->constant->bytes >= v->constant->bytes) continue;
+    memmove(&s->largest[i + 1], &s->largest[i], (4 - i) * sizeof *s->largest);
+    s->largest[i] = v;
+    return;
+  }
+}
+
+static void take_census(const graph *g, census *s) {
+  s->ops = json_object();
+  s->dtypes = json_object();
+  NPUC_EACH_NODE(g, n) {
+    char name[128];
+    snprintf(name, sizeof name, "%s%s%s", n->op->domain, *n->op->domain ? "." : "", n->op->type);
+    add_count(s->ops, name, 1);
+    s->nodes++;
+    s->macs += npuc_node_cost(n).macs;
+  }
+  size_t cursor = 0;
+  const char *key;
+  void *item;
+  while (npuc_map_next(g->values, &cursor, &key, &item)) {
+    const value *v = item;
+    if (!v->constant) continue;
+    int64_t n = npuc_tensor_elements(v->constant);
+    s->parameters += n;
+    add_count(s->dtypes, npuc_dtype_name(v->constant->type), n);
+    add_largest(s, v);
+  }
+}
+
+/* Symbols and unknown dims of any value, once each. */
+static json_t *dynamic_dims(const module *m, const graph *g) {
+  json_t *seen = json_object(), *list = json_array();
+  for (size_t i = 0; i < g->n_inputs; i++) {
+    const shape *s = &g->inputs[i]->shape;
+    for (int32_t k = 0; k < s->rank; k++) {
+      if (dim_is_number(s->dims[k])) continue;
+      const char *name = dim_is_symbol(s->dims[k]) ? npuc_module_symbol_name(m, s->dims[k]) : "?";
+      if (json_object_get(seen, name)) continue;
+      json_object_set_new(seen, name, json_true());
+      json_array_append_new(list, json_string(name));
+    }
+  }
+  json_decref(seen);
+  return list;
+}
+
+static void say_ports(cli *c, const module *m, const char *title, value *const *ports, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    npuc_cli_say(c, "  %-8s%s  %s%s", title, ports[i]->name, npuc_dtype_name(ports[i]->type), shape_text(c->arena, m, &ports[i]->shape));
+    const quant *q = ports[i]->quant;
+    if (q) npuc_cli_say(c, "  scale %.8g zero point %" PRId64, npuc_tensor_get(&q->scale, 0), npuc_tensor_get_int(&q->zero_point, 0));
+    npuc_cli_say(c, "\n");
+  }
+}
+
+static json_t *nodes_json(cli *c, const module *m, const graph *g, bool say) {
+  json_t *list = json_array();
+  NPUC_EACH_NODE(g, n) {
+    const value *y = n->n_outputs ? n->outputs[0] : NULL;
+    const char *text = y ? shape_text(c->arena, m, &y->shape) : "";
+    json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:f}", "name", n->name, "op", n->op->type, "domain", n->op->domain, "shape", text, "macs", npuc_node_cost(n).macs);
+    if (n->place) json_object_set_new(o, "place", json_string(n->place));
+    if (n->place_reason) json_object_set_new(o, "reason", json_string(n->place_reason));
+    if (n->location && n->location->name) json_object_set_new(o, "source", json_string(n->location->name));
+    json_array_append_new(list, o);
+    if (say) npuc_cli_say(c, "  %-14s %-40s %-20s %s%s%s\n", n->op->type, n->name, text, n->place ? n->place : "", n->place_reason ? ": " : "", n->place_reason ? n->place_reason : "");
+  }
+  return list;
+}
+
+static void inspect_graph(cli *c, const module *m, const graph *g, json_t *parts) {
+  census s = {0};
+  take_census(g, &s);
+  json_t *part = json_pack("{s:s, s:o, s:o, s:o, s:I, s:f, s:i}", "name", g->name ? g->name : "main", "inputs", ports_json(m, g->inputs, g->n_inputs), "outputs",
+                           ports_json(m, g->outputs, g->n_outputs), "ops", s.ops, "parameters", (json_int_t)s.parameters, "macs", s.macs, "nodes", (int)s.nodes);
+  json_object_set_new(part, "dtypes", s.dtypes);
+  json_object_set_new(part, "dynamic_dims", dynamic_dims(m, g));
+  json_t *largest = json_array();
+  for (size_t i = 0; i < 5 && s.largest[i]; i++)
+    json_array_append_new(largest, json_pack("{s:s, s:s, s:I}", "name", s.largest[i]->name, "dtype", npuc_dtype_name(s.largest[i]->type), "bytes", (json_int_t)s.largest[i]->constant->bytes));
+  json_object_set_new(part, "largest_tensors", largest);
+  npuc_cli_say(c, "part %s: %zu nodes, %" PRId64 " parameters, %.4g MACs\n", g->name ? g->name : "main", s.nodes, s.parameters, s.macs);
+  say_ports(c, m, "input", g->inputs, g->n_inputs);
+  say_ports(c, m, "output", g->outputs, g->n_outputs);
+  if (npuc_cli_flag(&c->line, "--ops")) {
+    const char *key;
+    json_t *count;
+    json_object_foreach(s.ops, key, count) npuc_cli_say(c, "  %6lld %s\n", (long long)json_integer_value(count), key);
+  }
+  if (npuc_cli_flag(&c->line, "--nodes")) json_object_set_new(part, "nodes_list", nodes_json(c, m, g, true));
+  json_array_append_new(parts, part);
+}
+
+static npuc_status run(cli *c) {
+  opened_model m;
+  NPUC_TRY(npuc_model_open(c->diag, c->arena, c->line.arguments[0], &m));
+  if (m.kind == MODEL_NPU) return npuc_cli_inspect_npu(c, m.path);
+  json_t *parts = json_array();
+  for (size_t i = 0; i < m.module->n_graphs; i++) inspect_graph(c, m.module, m.module->graphs[i], parts);
+  npuc_cli_set(c, "parts", parts);
+  if (npuc_cli_flag(&c->line, "--text")) {
+    const char *text = npuc_module_print(c->arena, m.module, &(text_options){.max_elements = 8, .types = true});
+    npuc_cli_set(c, "text", json_string(text));
+    npuc_cli_say(c, "%s", text);
+  }
+  npuc_model_close(&m);
+  return NPUC_OK;
+}
+
+static const option options[] = {
+    {"--ops", 0, OPTION_FLAG, NULL, "count operators"},
+    {"--nodes", 0, OPTION_FLAG, NULL, "list nodes, with place and reason where they have one"},
+    {"--text", 0, OPTION_FLAG, NULL, "print the model in ONNX's text form"},
+};
+static const option_group group = {"Inspect", options, sizeof options / sizeof *options};
+static const option_group *const groups[] = {&group, NULL};
+static const char *const examples[] = {"npuc inspect examples/demo/model.onnx --ops", "npuc inspect build/demo@adapt --nodes", NULL};
+
+const command npuc_command_inspect = {
+    .name = "inspect", .arguments = "MODEL", .purpose = "show what is in a model", .min_arguments = 1, .max_arguments = 1, .groups = groups, .examples = examples, .run = run};

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* npuc run MODEL: one execution, inputs from files or seeded random, outputs summarized and written. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/inputs.h"
+#include "cli/npu_view.h"
+#include "exec/executor.h"
+#include "formats/npy.h"
+#include "stages/stages.h"
+
+json_t *npuc_cli_describe_tensor(const char *name, const tensor *t, const quant *q) {
+  int64_t n = npuc_tensor_elements(t);
+  double lo = INFINITY, hi = -INFINITY, sum = 0;
+  for (int64_t i = 0; i < n; i++) {
+    double v = npuc_tensor_get(t, i);
+    lo = fmin(lo, v);
+    hi = fmax(hi, v);
+    sum += v;
+  }
+  json_t *dims = json_array();
+  for (int32_t k = 0; k < t->shape.rank; k++) json_array_append_new(dims, json_integer(t->shape.dims[k]));
+  json_t *o = json_pack("{s:s, s:s, s:o}", "name", name, "dtype", npuc_dtype_name(t->type), "shape", dims);
+  json_object_set_new(o, "min", n ? npuc_json_number(lo) : json_null());
+  json_object_set_new(o, "max", n ? npuc_json_number(hi) : json_null());
+  json_object_set_new(o, "mean", n ? npuc_json_number(sum / (double)n) : json_null());
+  if (q) {
+    json_object_set_new(o, "scale", json_real(npuc_tensor_get(&q->scale, 0)));
+    json_object_set_new(o, "zero_point", json_integer(npuc_tensor_get_int(&q->zero_point, 0)));
+  }
+  return o;
+}
+
+npuc_status npuc_cli_output(cli *c, json_t *list, const char *name, const tensor *t, const quant *q) {
+  json_t *o = npuc_cli_describe_tensor(name, t, q);
+  json_array_append_new(list, o);
+  const char *folder = npuc_cli_value(&c->line, "--output");
+  if (folder) {
+    const char *file = npuc_cli_port_path(c->arena, folder, name);
+    NPUC_TRY(npuc_npy_write(c->diag, file, t));
+    json_object_set_new(o, "file", json_string(file));
+  }
+  npuc_cli_say(c, "%s  %s [", name, npuc_dtype_name(t->type));
+  for (int32_t k = 0; k < t->shape.rank; k++) npuc_cli_say(c, "%s%" PRId64, k ? "," : "", t->shape.dims[k]);
+  npuc_cli_say(c, "]  min %.6g max %.6g mean %.6g%s%s\n", json_number_value(json_object_get(o, "min")), json_number_value(json_object_get(o, "max")),
+               json_number_value(json_object_get(o, "mean")), folder ? "  " : "", folder ? json_string_value(json_object_get(o, "file")) : "");
+  return NPUC_OK;
+}
+
+typedef struct observed {
+  cli *c;
+  json_t *list;
+} observed;
+
+static npuc_status observe(void *user, const value *v, const tensor *t) {
+  observed *o = user;
+  json_array_append_new(o->list, npuc_cli_describe_tensor(v->name, t, v->quant));
+  const char *folder = npuc_cli_value(&o->c->line, "--output");
+  return folder ? npuc_npy_write(o->c->diag, npuc_cli_port_path(o->c->arena, folder, v->name), t) : NPUC_OK;
+}
+
+static npuc_status execute(cli *c, const opened_model *m, tensor *inputs) {
+  graph *g = m->module->graphs[0];
+  observed seen = {.c = c, .list = json_array()};
+  bool watching = npuc_cli_flag(&c->line, "--observe");
+  exec_options options = {.pool = c->pool, .observe = watching ? observe : NULL, .user = &seen};
+  executor *e = NULL;
+  tensor *outputs = NPUC_NEW_ARRAY(c->arena, g->n_outputs, tensor);
+  json_t *list = json_array();
+  npuc_status status = npuc_executor_create(c->diag, g, &options, &e);
+  if (status == NPUC_OK) status = npuc_executor_run(e, c->diag, inputs, outputs);
+  for (size_t i = 0; i < g->n_outputs && status == NPUC_OK; i++) status = npuc_cli_output(c, list, g->outputs[i]->name, &outputs[i], g->outputs[i]->quant);
+  npuc_cli_set(c, "outputs", list);
+  if (watching) npuc_cli_set(c, "values", json_incref(seen.list));
+  json_decref(seen.list);
+  npuc_executor_destroy(e);
+  return status;
+}
+
+static npuc_status run(cli *c) {
+  opened_model m;
+  const char *folder = npuc_cli_value(&c->line, "--output");
+  NPUC_TRY(npuc_model_open(c->diag, c->arena, c->line.arguments[0], &m));
+  if (folder) NPUC_TRY(npuc_dir_create(c->diag, folder));
+  if (m.kind == MODEL_NPU) return npuc_cli_run_npu(c, m.path);
+  tensor *inputs = NULL;
+  npuc_status status = npuc_cli_bind_dims(c, m.module);
+  if (status == NPUC_OK) status = npuc_cli_graph_inputs(c, &m, &inputs);
+  if (status == NPUC_OK) status = execute(c, &m, inputs);
+  npuc_cli_release_inputs(inputs, m.module->graphs[0]->n_inputs);
+  npuc_model_close(&m);
+  return status;
+}
+
+static const option options[] = {
+    {"--input", 'i', OPTION_LIST, "NAME=FILE.npy", "an input; those not named are seeded random in [-1, 1)"},
+    {"--output", 'o', OPTION_VALUE, "DIR", "write each output as DIR/NAME.npy"},
+    {"--dim", 0, OPTION_LIST, "SYMBOL=N", "the number of a symbolic dim (default 1 for the first axis)"},
+    {"--observe", 0, OPTION_FLAG, NULL, "describe (and with -o write) every intermediate value too"},
+    {"--engine", 0, OPTION_VALUE, "graph|simulator", "for .npu files: plain kernels, or the NPU's simulator (equal bytes)"},
+};
+static const option_group group = {"Run", options, sizeof options / sizeof *options};
+static const option_group *const groups[] = {&group, NULL};
+static const char *const examples[] = {"npuc run examples/demo/model.onnx --dim N=4", "npuc run build/demo --engine simulator", NULL};
+
+const command npuc_command_run = {
+    .name = "run", .arguments = "MODEL", .purpose = "run a model on inputs from files, or seeded random ones", .min_arguments = 1, .max_arguments = 1, .groups = groups, .examples = examples, .run = run};

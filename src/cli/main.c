@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* npuc: the program. Parses, sets up what every command has, runs one command, prints its result and diagnostics, exits with its status. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cpu.h"
+#include "cli/cli.h"
+#include "base/build_info.h"
+
+static const command *const commands[] = {
+#define COMMAND(symbol) &npuc_command_##symbol,
+#include "cli/commands.def"
+#undef COMMAND
+};
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+/* A signal only sets this: the work polls it (progress.cancelled), cleans up and reports E0005. */
+static volatile sig_atomic_t interrupted;
+static void on_signal(int number) {
+  (void)number;
+  interrupted = 1;
+}
+
+static bool is_cancelled(void *user) {
+  (void)user;
+  return interrupted != 0;
+}
+
+/* The library asks the program what to do when small memory cannot be had; the program ends, nothing half-written has a final name. */
+static void on_oom(size_t bytes) {
+  (void)bytes;
+  static const char text[] = "error[NPUC-E0002]: out of memory\n";
+  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(NPUC_ENVIRONMENT);
+  _exit(NPUC_ENVIRONMENT);
+}
+
+static void show_progress(void *user, const char *what, uint64_t done, uint64_t total) {
+  cli *c = user;
+  static double last; /* the one terminal has one line */
+  double now = npuc_clock_seconds();
+  if (done != total && now - last < 0.1) return;
+  last = now;
+  if (c->json) {
+    fprintf(stderr, "{\"event\":\"progress\",\"what\":\"%s\",\"done\":%" PRIu64 ",\"total\":%" PRIu64 "}\n", what, done, total);
+  } else if (c->terminal) {
+    if (done == total) fputs("\r\033[K", stderr);
+    else fprintf(stderr, "\r\033[K%s %" PRIu64 "/%" PRIu64, what, done, total);
+  }
+}
+
+static void install_signals(void) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = on_signal;
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  signal(SIGPIPE, SIG_DFL);
+}
+
+static npuc_status set_up(cli *c) {
+  const char *color = npuc_cli_value(&c->line, "--color");
+  if (color && strcmp(color, "auto") != 0 && strcmp(color, "always") != 0 && strcmp(color, "never") != 0)
+    return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--color"}, "--color is auto, always or never, not '%s'", color);
+  c->color = color && strcmp(color, "auto") != 0 ? strcmp(color, "always") == 0 : isatty(STDERR_FILENO) && !getenv("NO_COLOR");
+  c->json = npuc_cli_flag(&c->line, "--json");
+  c->quiet = npuc_cli_flag(&c->line, "--quiet");
+  c->verbose = npuc_cli_flag(&c->line, "--verbose");
+  c->terminal = isatty(STDERR_FILENO) && !c->quiet;
+  long long threads = 0, seed = 0;
+  NPUC_TRY(npuc_cli_int(c->diag, &c->line, "--threads", 1, 1024, 0, &threads));
+  NPUC_TRY(npuc_cli_int(c->diag, &c->line, "--seed", 0, INT64_MAX, 0, &seed));
+  c->seed = (unsigned long long)seed;
+  const char *log = npuc_cli_value(&c->line, "--log");
+  if (log && !(c->log = fopen(log, "w"))) return npuc_fail(c->diag, NPUC_DIAG_E0003, &(diag_place){.file = log}, "the log cannot be opened");
+  cpu_level level;
+  NPUC_TRY(npuc_cpu_select(c->diag, &level));
+  c->pool = npuc_pool_create((size_t)threads);
+  if (!c->pool) return npuc_fail(c->diag, NPUC_DIAG_E0002, NULL, "threads cannot be started");
+  c->progress = (progress){.report = show_progress, .cancelled = is_cancelled, .user = c};
+  return NPUC_OK;
+}
+
+static void print_result(cli *c, npuc_status status) {
+  if (!c->json || !c->line.command) return;
+  json_object_set_new(c->result, "seconds", json_real(npuc_clock_seconds() - c->started));
+  json_object_set_new(c->result, "peak_rss_bytes", json_integer((json_int_t)npuc_peak_rss_bytes()));
+  json_object_set_new(c->result, "exit_status", json_integer(status));
+  json_dumpf(c->result, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+  fputc('\n', stdout);
+}
+
+static npuc_status run_command(cli *c) {
+  NPUC_TRY(set_up(c));
+  c->result = json_object();
+  json_object_set_new(c->result, "schema", json_string("npuc/1"));
+  json_object_set_new(c->result, "command", json_string(c->line.command->name));
+  npuc_status status = c->line.command->run(c);
+  if (interrupted && status == NPUC_OK) status = npuc_fail(c->diag, NPUC_DIAG_E0005, NULL, "stopped by a signal");
+  npuc_cli_flush(c);
+  print_result(c, status);
+  json_decref(c->result);
+  return status;
+}
+
+static npuc_status version(void) {
+  printf("npuc %s (%s, %s, kernels %s)\n", NPUC_BUILD_VERSION, NPUC_BUILD_COMMIT, NPUC_BUILD_COMPILER, npuc_cpu_name(npuc_cpu_best()));
+  return NPUC_OK;
+}
+
+int main(int argc, char **argv) {
+  npuc_set_oom_handler(on_oom);
+  install_signals();
+  cli c = {.started = npuc_clock_seconds()};
+  c.arena = npuc_arena_create();
+  c.diag = npuc_diag_create(NULL, NULL);
+  if (!c.diag) on_oom(0);
+  npuc_status status = NPUC_OK;
+  if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+    status = version();
+  } else {
+    status = npuc_cli_parse(c.diag, c.arena, commands, N_COMMANDS, argc, argv, &c.line);
+    for (int i = 1; i < argc; i++) c.json |= strcmp(argv[i], "--json") == 0; /* a usage error has its JSON face too */
+    if (status == NPUC_OK && c.line.command && npuc_cli_flag(&c.line, "--help")) npuc_cli_command_help(stdout, c.line.command);
+    else if (status == NPUC_OK && !c.line.command) npuc_cli_help(argc > 1 ? stdout : stderr, commands, N_COMMANDS);
+    else if (status == NPUC_OK) status = run_command(&c);
+    if (status == NPUC_OK && argc == 1) status = NPUC_USAGE;
+    npuc_cli_flush(&c);
+  }
+  if (fflush(stdout) != 0 || ferror(stdout)) status = status == NPUC_OK ? NPUC_ENVIRONMENT : status;
+  if (c.log) fclose(c.log);
+  npuc_pool_destroy(c.pool);
+  npuc_diag_destroy(c.diag);
+  npuc_arena_destroy(c.arena);
+  return (int)status;
+}

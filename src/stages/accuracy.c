@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Classification accuracy: the first largest score is the answer, as argmax of numpy and of ONNX say. */
+#include "stages/stages.h"
+
+double npuc_percent(size_t part, size_t whole) { return whole ? 100.0 * (double)part / (double)whole : 0.0; }
+
+size_t npuc_rank_of(const tensor *scores, int64_t label) {
+  int64_t n = npuc_tensor_elements(scores);
+  if (label < 0 || label >= n) return SIZE_MAX;
+  double own = npuc_tensor_get(scores, label);
+  if (own != own) return SIZE_MAX; /* NaN is no answer */
+  size_t rank = 0;
+  for (int64_t i = 0; i < n; i++) {
+    double v = npuc_tensor_get(scores, i);
+    rank += v > own || (v == own && i < label) || v != v;
+  }
+  return rank;
+}
+
+typedef struct tally {
+  const dataset *data;
+  accuracy count;
+} tally;
+
+static npuc_status count_sample(void *user, diag *d, size_t index, const tensor *inputs, const tensor *outputs) {
+  (void)d;
+  (void)inputs;
+  tally *t = user;
+  size_t rank = npuc_rank_of(&outputs[0], npuc_dataset_label(t->data, index));
+  t->count.samples++;
+  t->count.top1 += rank == 0;
+  t->count.top5 += rank < 5;
+  return NPUC_OK;
+}
+
+npuc_status npuc_accuracy(diag *d, const progress *p, const char *what, runner *r, const dataset *data, size_t limit,
+                          accuracy *out_accuracy) {
+  if (!npuc_dataset_has_labels(data)) return npuc_fail(d, NPUC_DIAG_E0923, NULL, "the data has no labels, so accuracy cannot be counted");
+  size_t n = npuc_dataset_count(data);
+  if (limit && limit < n) n = limit;
+  tally t = {.data = data};
+  dataset *source = (dataset *)(uintptr_t)data;
+  NPUC_TRY(npuc_runner_run(r, d, p, what, 0, n, npuc_sample_of_dataset, source, count_sample, &t));
+  *out_accuracy = t.count;
+  return NPUC_OK;
+}

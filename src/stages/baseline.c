@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stage 0: what the source model answers, before npuc changed anything. The first 16 samples of --eval, else --calib, else seeded random ones, and the model's outputs:
+ * every later gate stands on them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/npy.h"
+#include "stages/stages.h"
+
+enum { BASELINE_SAMPLES = 16 };
+
+/* Ports' names may hold anything; files are named by the characters that every file system takes. */
+static const char *port_file(build *b, const char *kind, const char *name) {
+  char *clean = npuc_arena_str(b->arena, name);
+  for (char *p = clean; *p; p++)
+    if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-", *p)) *p = '_';
+  return npuc_arena_printf(b->arena, "0-baseline/%s/%s.npy", kind, clean);
+}
+
+/* -- loading -- */
+
+static npuc_status load_ports(build *b, const char *kind, value *const *ports, size_t n, tensor *out, size_t *out_samples) {
+  json_t *record = npuc_build_record(b, STAGE_BASELINE, NULL);
+  json_t *files = json_object_get(record, kind);
+  for (size_t i = 0; i < n; i++) {
+    const char *file = json_string_value(json_array_get(files, i));
+    if (!file) return npuc_fail(b->diag, NPUC_DIAG_E0905, &(diag_place){.file = b->path, .node = ports[i]->name}, "the baseline has no file for it");
+    NPUC_TRY(npuc_npy_read(b->diag, npuc_path_join(b->arena, b->path, file), &out[i]));
+    if (out[i].shape.rank > 0) *out_samples = (size_t)out[i].shape.dims[0];
+  }
+  return NPUC_OK;
+}
+
+npuc_status npuc_baseline_load(build *b, const graph *g, baseline *out_baseline) {
+  *out_baseline = (baseline){.n_inputs = g->n_inputs, .n_outputs = g->n_outputs};
+  out_baseline->inputs = npuc_xcalloc(g->n_inputs + 1, sizeof(tensor));
+  out_baseline->outputs = npuc_xcalloc(g->n_outputs + 1, sizeof(tensor));
+  npuc_status status = load_ports(b, "outputs_files", g->outputs, g->n_outputs, out_baseline->outputs, &out_baseline->n_samples);
+  if (status == NPUC_OK) status = load_ports(b, "inputs_files", g->inputs, g->n_inputs, out_baseline->inputs, &out_baseline->n_samples);
+  if (status != NPUC_OK) npuc_baseline_release(out_baseline);
+  return status;
+}
+
+void npuc_baseline_release(baseline *b) {
+  for (size_t i = 0; i < b->n_inputs; i++) npuc_tensor_release(&b->inputs[i]);
+  for (size_t i = 0; i < b->n_outputs; i++) npuc_tensor_release(&b->outputs[i]);
+  free(b->inputs);
+  free(b->outputs);
+  *b = (baseline){0};
+}
+
+npuc_status npuc_sample_of_baseline(void *user, diag *d, size_t index, tensor *out_inputs) {
+  const baseline *b = user;
+  for (size_t i = 0; i < b->n_inputs; i++) {
+    const tensor *all = &b->inputs[i];
+    size_t bytes = all->bytes / b->n_samples;
+    if (bytes != out_inputs[i].bytes || all->type != out_inputs[i].type)
+      return npuc_fail(d, NPUC_DIAG_E0905, NULL, "the baseline's inputs do not fit the model's input %zu", i);
+    memcpy(out_inputs[i].data, (const char *)all->data + index * bytes, bytes);
+  }
+  return NPUC_OK;
+}
+
+/* -- making -- */
+
+typedef struct recording {
+  const graph *graph;
+  size_t n_samples;
+  tensor *inputs, *outputs; /* stacked */
+  size_t run;               /* 0: keep, 1: compare with what was kept */
+  size_t not_repeated, not_finite;
+} recording;
+
+static npuc_status stack(diag *d, tensor *all, size_t n_samples, size_t index, const tensor *one) {
+  if (!all->data) {
+    shape s = one->shape;
+    if (s.rank == 0) s = (shape){.rank = 1, .dims = {1}};
+    s.dims[0] *= (int64_t)n_samples;
+    NPUC_TRY(npuc_tensor_create(d, one->type, &s, all));
+  }
+  if (one->bytes) memcpy((char *)all->data + index * one->bytes, one->data, one->bytes);
+  return NPUC_OK;
+}
+
+static bool finite(const tensor *t) {
+  if (npuc_dtype_kind(t->type) != KIND_FLOAT) return true;
+  int64_t n = npuc_tensor_elements(t);
+  for (int64_t i = 0; i < n; i++)
+    if (!isfinite(npuc_tensor_get(t, i))) return false;
+  return true;
+}
+
+static npuc_status record(void *user, diag *d, size_t index, const tensor *inputs, const tensor *outputs) {
+  recording *r = user;
+  for (size_t i = 0; i < r->graph->n_inputs && r->run == 0; i++) NPUC_TRY(stack(d, &r->inputs[i], r->n_samples, index, &inputs[i]));
+  for (size_t i = 0; i < r->graph->n_outputs; i++) {
+    if (r->run == 0) {
+      NPUC_TRY(stack(d, &r->outputs[i], r->n_samples, index, &outputs[i]));
+      r->not_finite += !finite(&outputs[i]);
+    } else {
+      r->not_repeated += memcmp((char *)r->outputs[i].data + index * outputs[i].bytes, outputs[i].data, outputs[i].bytes) != 0;
+    }
+  }
+  return NPUC_OK;
+}
+
+/* Every sample gives the same although the inputs differ. */
+static bool constant_output(const tensor *all, size_t n) {
+  size_t bytes = n ? all->bytes / n : 0;
+  for (size_t i = 1; i < n; i++)
+    if (memcmp(all->data, (const char *)all->data + i * bytes, bytes) != 0) return false;
+  return n > 1;
+}
+
+static npuc_status check(stage_work *w, const recording *r) {
+  diag *d = w->b->diag;
+  json_object_set_new(w->gate, "samples", json_integer((json_int_t)r->n_samples));
+  json_object_set_new(w->gate, "finite", json_boolean(r->not_finite == 0));
+  json_object_set_new(w->gate, "repeatable", json_boolean(r->not_repeated == 0));
+  const char *label = w->b->options.model;
+  if (r->not_finite) return npuc_fail(d, NPUC_DIAG_E0910, &(diag_place){.file = label}, "%zu outputs hold NaN or infinity", r->not_finite);
+  if (r->not_repeated) return npuc_fail(d, NPUC_DIAG_E0910, &(diag_place){.file = label}, "two runs on the same inputs differ");
+  bool all_constant = true;
+  for (size_t i = 0; i < r->graph->n_outputs; i++) all_constant &= constant_output(&r->outputs[i], r->n_samples);
+  if (all_constant && r->graph->n_inputs)
+    return npuc_fail(d, NPUC_DIAG_E0910, &(diag_place){.file = label}, "all %zu samples give the same outputs: the data is constant, or the model ignores it", r->n_samples);
+  json_object_set_new(w->gate, "constant", json_false());
+  json_object_set_new(w->gate, "pass", json_true());
+  return NPUC_OK;
+}
+
+static npuc_status write_ports(stage_work *w, const char *kind, value *const *ports, const tensor *tensors, size_t n) {
+  build *b = w->b;
+  json_t *files = json_array();
+  NPUC_TRY(npuc_dir_create(b->diag, npuc_arena_printf(b->arena, "%s/0-baseline/%s", b->path, kind)));
+  for (size_t i = 0; i < n; i++) {
+    const char *file = port_file(b, kind, ports[i]->name);
+    for (size_t k = 0; k < json_array_size(files); k++) /* two names that clean to the same */
+      if (strcmp(json_string_value(json_array_get(files, k)), file) == 0) file = port_file(b, kind, npuc_arena_printf(b->arena, "%s_%zu", ports[i]->name, i));
+    npuc_status status = npuc_npy_write(b->diag, npuc_path_join(b->arena, b->path, file), &tensors[i]);
+    if (status != NPUC_OK) {
+      json_decref(files);
+      return status;
+    }
+    json_array_append_new(files, json_string(file));
+    if (w->n_outputs < sizeof w->outputs / sizeof *w->outputs) w->outputs[w->n_outputs++] = file;
+  }
+  json_object_set_new(w->extras, npuc_arena_printf(b->arena, "%s_files", kind), files);
+  return NPUC_OK;
+}
+
+static npuc_status make(stage_work *w, runner *r, recording *rec, dataset *data) {
+  build *b = w->b;
+  size_t n = npuc_dataset_count(data);
+  rec->n_samples = n < BASELINE_SAMPLES ? n : BASELINE_SAMPLES;
+  NPUC_TRY(npuc_dataset_check(data, b->diag, rec->n_samples));
+  for (rec->run = 0; rec->run < 2; rec->run++)
+    NPUC_TRY(npuc_runner_run(r, b->diag, b->progress, "baseline", 0, rec->n_samples, npuc_sample_of_dataset, data, record, rec));
+  NPUC_TRY(check(w, rec));
+  NPUC_TRY(npuc_dir_create(b->diag, npuc_path_join(b->arena, b->path, "0-baseline")));
+  NPUC_TRY(write_ports(w, "inputs", rec->graph->inputs, rec->inputs, rec->graph->n_inputs));
+  return write_ports(w, "outputs", rec->graph->outputs, rec->outputs, rec->graph->n_outputs);
+}
+
+npuc_status npuc_stage_baseline(stage_work *w) {
+  build *b = w->b;
+  module *m = NULL;
+  runner *r = NULL;
+  dataset *data = NULL;
+  npuc_diag_set_file(b->diag, b->options.model);
+  NPUC_TRY(npuc_onnx_read(b->diag, b->options.model, &m));
+  const graph *g = m->graphs[0];
+  recording rec = {.graph = g};
+  rec.inputs = npuc_xcalloc(g->n_inputs + 1, sizeof(tensor));
+  rec.outputs = npuc_xcalloc(g->n_outputs + 1, sizeof(tensor));
+  const char *text = b->options.eval ? b->options.eval : b->options.calib ? b->options.calib : "random:16";
+  npuc_status status = npuc_apply_dims(b, m);
+  if (status == NPUC_OK) status = npuc_runner_create(b->diag, b->pool, g, &r);
+  if (status == NPUC_OK) status = npuc_build_dataset(b, text, r, &data);
+  if (status == NPUC_OK) status = make(w, r, &rec, data);
+  for (size_t i = 0; i < g->n_inputs; i++) npuc_tensor_release(&rec.inputs[i]);
+  for (size_t i = 0; i < g->n_outputs; i++) npuc_tensor_release(&rec.outputs[i]);
+  free(rec.inputs);
+  free(rec.outputs);
+  npuc_dataset_destroy(data);
+  npuc_runner_destroy(r);
+  npuc_module_destroy(m);
+  return status;
+}

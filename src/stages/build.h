@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A build: the folder OUT, its manifest, and the stages that have been done in it.
+ *
+ *   OUT/manifest.json            command, options as resolved, versions, hashes, gates, rewrites, times: the memory between commands
+ *   OUT/module.json              parts, states, links, the map from sanitized names to the source's
+ *   OUT/weights/HASH.bin         every constant of at least 1 KiB, once, under its content's XXH3-128
+ *   OUT/0-baseline/ ... 7-verify.TARGET/
+ *
+ * A stage is done when manifest.json says so: its outputs are written first (aside, then renamed), the manifest last. A stage whose key (hash of
+ * its inputs and options) and outputs still hold is kept. Starting a stage first strikes it and all later ones from the manifest and
+ * removes their files, so that nothing stale looks finished. */
+#ifndef NPUC_STAGES_BUILD_H
+#define NPUC_STAGES_BUILD_H
+
+#include <jansson.h>
+
+#include "base/progress.h"
+#include "base/threads.h"
+#include "import/onnx/onnx.h"
+
+typedef enum stage_id {
+#define STAGE(id, name, number, per_target, file) STAGE_##id,
+#include "stages/stage.def"
+#undef STAGE
+  STAGE_COUNT
+} stage_id;
+
+const char *npuc_stage_name(stage_id s);
+bool npuc_stage_per_target(stage_id s);
+bool npuc_stage_find(const char *name, stage_id *out_stage);
+
+typedef struct symbol_binding {
+  const char *symbol;
+  int64_t value;
+} symbol_binding;
+
+typedef struct input_shape {
+  const char *input;
+  shape shape;
+} input_shape;
+
+/* What the user asked for, resolved. Recorded in the manifest; a later command on the same OUT starts from the recorded ones. */
+typedef struct build_options {
+  const char *model; /* path as given */
+  const char *const *targets;
+  size_t n_targets;
+  const char *scheme;   /* NULL: the target's */
+  const char *observer; /* NULL: default */
+  const char *calib, *eval, *preprocess; /* NULL: none */
+  const char *reference;
+  const symbol_binding *dims;
+  size_t n_dims;
+  const input_shape *shapes;
+  size_t n_shapes;
+  double max_drop; /* points; 0.5 unless asked */
+  bool bias_correction;
+} build_options;
+
+typedef struct build {
+  const char *path;
+  arena *arena;
+  diag *diag;
+  thread_pool *pool;
+  const progress *progress;
+  uint64_t seed;
+  json_t *manifest;
+  build_options options;
+  int lock; /* file descriptor of OUT/.lock */
+} build;
+
+/* Opens OUT, creating it when `create`. A folder that exists, is not empty and is no build of ours is refused (E0901). Another running npuc in it: E0902. */
+npuc_status npuc_build_open(diag *d, arena *a, const char *path, bool create, build **out_build) NPUC_MUST_USE;
+void npuc_build_close(build *b);
+/* True when `path` is a folder with a manifest of ours. */
+bool npuc_build_is(const char *path);
+/* Path of a stage's model or folder inside OUT; target NULL for stages that have none. In the build's arena. */
+const char *npuc_build_path(const build *b, stage_id s, const char *target);
+
+/* -- records of stages -- */
+json_t *npuc_build_record(const build *b, stage_id s, const char *target); /* borrowed, NULL when not done */
+/* Strikes stage s and the later ones and removes their files. */
+npuc_status npuc_build_strike(build *b, stage_id s, const char *target) NPUC_MUST_USE;
+/* Takes `record`, fills in hashes of the named outputs, writes the manifest. */
+npuc_status npuc_build_done(build *b, stage_id s, const char *target, json_t *record, const char *const *outputs, size_t n_outputs) NPUC_MUST_USE;
+/* The key and every recorded output still hold. */
+bool npuc_build_holds(build *b, stage_id s, const char *target, const char *key);
+npuc_status npuc_build_save(build *b) NPUC_MUST_USE;
+/* Records b->options and the seed in the manifest and saves it. */
+npuc_status npuc_build_options_save(build *b) NPUC_MUST_USE;
+
+/* -- writing models -- */
+/* ONNX with constants in OUT/weights. */
+npuc_status npuc_build_write_model(build *b, const module *m, const char *path) NPUC_MUST_USE;
+
+/* XXH3-64 of a file as 16 hex digits, in the arena. */
+npuc_status npuc_hash_file(diag *d, arena *a, const char *path, const char **out_hex) NPUC_MUST_USE;
+const char *npuc_hash_text(arena *a, const char *text);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stages/open_model.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <jansson.h>
+
+#include "stages/build.h"
+
+static const uint8_t npu_magic[8] = {0x89, 'N', 'P', 'U', 0x0d, 0x0a, 0x1a, 0x0a};
+
+static json_t *load_manifest(arena *a, const char *folder) {
+  return json_load_file(npuc_path_join(a, folder, "manifest.json"), JSON_REJECT_DUPLICATES, NULL);
+}
+
+/* The main output of a stage as recorded: its first file. */
+static const char *recorded_file(arena *a, const char *folder, json_t *record) {
+  const char *file = json_string_value(json_object_get(json_array_get(json_object_get(record, "outputs"), 0), "file"));
+  return file && !strstr(file, "..") && file[0] != '/' ? npuc_path_join(a, folder, file) : NULL;
+}
+
+/* What an OUT folder stands for: the artifact if built, else its newest stage model. */
+static json_t *newest_record(json_t *stages) {
+  static const stage_id order[] = {STAGE_BUILD, STAGE_QUANTIZE, STAGE_ADAPT, STAGE_STATIC, STAGE_NORMALIZE, STAGE_IMPORT};
+  for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+    const char *name = npuc_stage_name(order[i]), *key;
+    json_t *record;
+    json_object_foreach(stages, key, record) {
+      size_t n = strlen(name);
+      if (strncmp(key, name, n) == 0 && (key[n] == '\0' || key[n] == '.')) return record;
+    }
+  }
+  return NULL;
+}
+
+static npuc_status pick_stage(diag *d, json_t *stages, const char *label, const char *wanted, json_t **out_record) {
+  char name[64];
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(wanted, "."), wanted);
+  stage_id s;
+  if (!npuc_stage_find(name, &s) || s == STAGE_BASELINE || s == STAGE_VERIFY) {
+    npuc_status status = npuc_fail(d, NPUC_DIAG_E0104, &(diag_place){.file = label}, "'%s' is no stage with a model", wanted);
+    npuc_fix(d, "one of @import @normalize @static @adapt @quantize @build");
+    return status;
+  }
+  *out_record = json_object_get(stages, wanted);
+  if (*out_record) return NPUC_OK;
+  size_t found = 0, n = strlen(name);
+  const char *key;
+  json_t *record;
+  json_object_foreach(stages, key, record) {
+    if (strchr(wanted, '.') || strncmp(key, name, n) != 0 || key[n] != '.') continue;
+    *out_record = record;
+    found++;
+  }
+  if (found == 1) return NPUC_OK;
+  if (found > 1) return npuc_fail(d, NPUC_DIAG_E0908, &(diag_place){.file = label}, "stage %s was done for %zu targets: write @%s.TARGET", name, found, name);
+  return npuc_fail(d, NPUC_DIAG_E0905, &(diag_place){.file = label}, "stage %s has not been done", wanted);
+}
+
+static npuc_status find_in_build(diag *d, arena *a, const char *folder, const char *stage, opened_model *m) {
+  json_t *manifest = load_manifest(a, folder);
+  json_t *stages = json_object_get(manifest, "stages"), *record = NULL;
+  npuc_status status = NPUC_OK;
+  if (stage) status = pick_stage(d, stages, m->label, stage, &record);
+  else if (!(record = newest_record(stages)))
+    status = npuc_fail(d, NPUC_DIAG_E0905, &(diag_place){.file = m->label}, "nothing has been imported in this build");
+  if (status == NPUC_OK && !(m->path = recorded_file(a, folder, record)))
+    status = npuc_fail(d, NPUC_DIAG_E0904, &(diag_place){.file = m->label}, "the manifest's record of the stage names no file");
+  m->out = folder;
+  const char *preprocess = json_string_value(json_object_get(json_object_get(manifest, "options"), "preprocess"));
+  if (preprocess) m->preprocess = npuc_arena_str(a, preprocess);
+  json_decref(manifest);
+  return status;
+}
+
+static npuc_status recognise(diag *d, opened_model *m) {
+  mapped_file *file;
+  NPUC_TRY(npuc_file_map(d, m->path, &file));
+  size_t n = npuc_file_size(file);
+  const uint8_t *bytes = npuc_file_bytes(file);
+  npuc_status status = NPUC_OK;
+  if (n >= sizeof npu_magic && memcmp(bytes, npu_magic, sizeof npu_magic) == 0) m->kind = MODEL_NPU;
+  else if (n >= 2 && (bytes[0] == 0x08 || bytes[0] == 0x12 || bytes[0] == 0x1a || bytes[0] == 0x22 || bytes[0] == 0x28 || bytes[0] == 0x3a || bytes[0] == 0x42))
+    m->kind = MODEL_ONNX; /* a protobuf field tag that ModelProto begins with; the reader judges the rest */
+  else
+    status = npuc_fail(d, NPUC_DIAG_E0906, &(diag_place){.file = m->label},
+                       n ? "it begins like no format that npuc reads (ONNX, .npu, or a folder made by npuc)" : "the file is empty");
+  npuc_file_release(file);
+  return status;
+}
+
+npuc_status npuc_model_find(diag *d, arena *a, const char *text, opened_model *out_model) {
+  *out_model = (opened_model){.label = text, .path = text};
+  const char *at = strrchr(text, '@');
+  if (npuc_path_is_dir(text)) {
+    if (!npuc_build_is(text)) {
+      npuc_status status = npuc_fail(d, NPUC_DIAG_E0906, &(diag_place){.file = text}, "the folder is no build of npuc");
+      return status;
+    }
+    NPUC_TRY(find_in_build(d, a, text, NULL, out_model));
+  } else if (at && !npuc_path_exists(text)) {
+    const char *folder = npuc_arena_strn(a, text, (size_t)(at - text));
+    if (!npuc_build_is(folder)) return npuc_fail(d, NPUC_DIAG_E0903, &(diag_place){.file = folder}, "there is no build in that place");
+    NPUC_TRY(find_in_build(d, a, folder, at + 1, out_model));
+  }
+  return recognise(d, out_model);
+}
+
+npuc_status npuc_model_open(diag *d, arena *a, const char *text, opened_model *out_model) {
+  NPUC_TRY(npuc_model_find(d, a, text, out_model));
+  if (out_model->kind != MODEL_ONNX) return NPUC_OK;
+  npuc_diag_set_file(d, out_model->label);
+  return npuc_onnx_read(d, out_model->path, &out_model->module);
+}
+
+void npuc_model_close(opened_model *m) {
+  npuc_module_destroy(m->module);
+  m->module = NULL;
+}
+
+value *npuc_model_port(const opened_model *m, const char *name) {
+  graph *g = m->module->graphs[0];
+  char key[512];
+  snprintf(key, sizeof key, "npuc.name.%s", name);
+  const char *ours = npuc_map_get(m->module->metadata, key);
+  for (int pass = 0; pass < 2; pass++) {
+    const char *wanted = pass == 0 ? name : ours;
+    if (!wanted) break;
+    for (size_t i = 0; i < g->n_inputs; i++)
+      if (strcmp(g->inputs[i]->name, wanted) == 0) return g->inputs[i];
+    for (size_t i = 0; i < g->n_outputs; i++)
+      if (strcmp(g->outputs[i]->name, wanted) == 0) return g->outputs[i];
+  }
+  return NULL;
+}

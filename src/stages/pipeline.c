@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pipeline: which stages run, which are kept. A stage's key is the hash of everything that decides its result: npuc's version, the stage before (its outputs'
+ * hashes), the options that it reads, the files that those name. Equal key and whole outputs: kept. */
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "npuc/library.h"
+#include "stages/stages.h"
+#include "stages/target.h"
+
+static npuc_status (*const run_stage[])(stage_work *) = {
+    [STAGE_BASELINE] = npuc_stage_baseline, [STAGE_IMPORT] = npuc_stage_import, [STAGE_NORMALIZE] = npuc_stage_normalize,
+    [STAGE_STATIC] = npuc_stage_static,     [STAGE_ADAPT] = npuc_stage_adapt,   [STAGE_QUANTIZE] = npuc_stage_quantize,
+    [STAGE_BUILD] = npuc_stage_build,       [STAGE_VERIFY] = npuc_stage_verify,
+};
+
+/* -- keys -- */
+
+/* Identity of a file that an option names: its content for files up to 256 MB, else device, inode, size and time. */
+static const char *file_identity(build *b, const char *path) {
+  struct stat info;
+  if (stat(path, &info) != 0) return "absent";
+  if (S_ISREG(info.st_mode) && info.st_size <= (off_t)256 << 20) {
+    const char *hash;
+    if (npuc_hash_file(NULL, b->arena, path, &hash) == NPUC_OK) return hash;
+  }
+  return npuc_arena_printf(b->arena, "%ju:%ju:%jd:%jd", (uintmax_t)info.st_dev, (uintmax_t)info.st_ino, (intmax_t)info.st_size, (intmax_t)info.st_mtime);
+}
+
+/* DATA is [KIND:]PATH: the path is what follows the last colon when the whole names no file. */
+static const char *data_identity(build *b, const char *data) {
+  if (!data) return "none";
+  const char *path = data, *colon = strrchr(data, ':');
+  if (!npuc_path_exists(path) && colon) path = colon + 1;
+  const char *labels = npuc_arena_printf(b->arena, "%s.labels.npy", path);
+  size_t n = strlen(path);
+  if (n > 4 && strcmp(path + n - 4, ".npy") == 0) labels = npuc_arena_printf(b->arena, "%.*s.labels.npy", (int)(n - 4), path);
+  return npuc_arena_printf(b->arena, "%s|%s|%s", data, file_identity(b, path), file_identity(b, labels));
+}
+
+static const char *spec_identity(build *b, const char *spec) {
+  return spec ? npuc_arena_printf(b->arena, "%s|%s", spec, npuc_path_exists(spec) ? file_identity(b, spec) : "inline") : "none";
+}
+
+static const char *outputs_identity(const build *b, stage_id s, const char *target) {
+  json_t *outputs = json_object_get(npuc_build_record(b, s, target), "outputs"), *entry;
+  const char *text = npuc_stage_name(s);
+  size_t i;
+  json_array_foreach(outputs, i, entry) text = npuc_arena_printf(b->arena, "%s,%s", text, json_string_value(json_object_get(entry, "xxh3")));
+  return text;
+}
+
+static const char *shapes_identity(const build *b) {
+  const char *text = "";
+  for (size_t i = 0; i < b->options.n_dims; i++)
+    text = npuc_arena_printf(b->arena, "%s;%s=%" PRId64, text, b->options.dims[i].symbol, b->options.dims[i].value);
+  for (size_t i = 0; i < b->options.n_shapes; i++) {
+    text = npuc_arena_printf(b->arena, "%s;%s:", text, b->options.shapes[i].input);
+    for (int32_t k = 0; k < b->options.shapes[i].shape.rank; k++) text = npuc_arena_printf(b->arena, "%sx%" PRId64, text, b->options.shapes[i].shape.dims[k]);
+  }
+  return text;
+}
+
+static npuc_status target_identity(build *b, const char *name, const char **out_text) {
+  target_file t;
+  NPUC_TRY(npuc_target_open(b->diag, b->arena, name, &t));
+  *out_text = npuc_arena_printf(b->arena, "%s|%s", name, file_identity(b, t.path));
+  npuc_target_close(&t);
+  return NPUC_OK;
+}
+
+static npuc_status stage_key(build *b, stage_id s, const char *target, const char **out_key) {
+  const build_options *o = &b->options;
+  arena *a = b->arena;
+  const char *parts = npuc_arena_printf(a, "npuc %s|%s|", npuc_version(), npuc_stage_name(s));
+  const char *data = npuc_arena_printf(a, "%s|%s|%s|%" PRIu64, data_identity(b, o->calib), data_identity(b, o->eval), spec_identity(b, o->preprocess), b->seed);
+  const char *target_text = "";
+  if (target) NPUC_TRY(target_identity(b, target, &target_text));
+  switch (s) {
+    case STAGE_BASELINE: parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, file_identity(b, o->model), data, shapes_identity(b)); break;
+    case STAGE_IMPORT:
+      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, file_identity(b, o->model), o->reference ? o->reference : "", outputs_identity(b, STAGE_BASELINE, NULL));
+      break;
+    case STAGE_QUANTIZE:
+      parts = npuc_arena_printf(a, "%s%s|%s|%s|%s|%.17g|%d|%s", parts, data, o->scheme ? o->scheme : "", o->observer ? o->observer : "", target_text, o->max_drop,
+                                (int)o->bias_correction, outputs_identity(b, STAGE_ADAPT, target));
+      break;
+    case STAGE_VERIFY:
+      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, target_text, outputs_identity(b, STAGE_QUANTIZE, target), outputs_identity(b, STAGE_BUILD, target));
+      break;
+    default:
+      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, target_text, shapes_identity(b),
+                                outputs_identity(b, (stage_id)(s - 1), npuc_stage_per_target((stage_id)(s - 1)) ? target : NULL));
+  }
+  *out_key = npuc_hash_text(a, parts);
+  return NPUC_OK;
+}
+
+/* -- running -- */
+
+static npuc_status needs(build *b, stage_id s, const char *target) {
+  for (int k = 0; k < (int)s; k++) {
+    const char *t = npuc_stage_per_target((stage_id)k) ? target : NULL;
+    if (npuc_build_record(b, (stage_id)k, t)) continue;
+    npuc_status status = npuc_fail(b->diag, NPUC_DIAG_E0905, &(diag_place){.file = b->path}, "stage %s needs stage %s, which has not been done",
+                                   npuc_stage_name(s), npuc_stage_name((stage_id)k));
+    npuc_fix(b->diag, "npuc %s %s", npuc_stage_name((stage_id)k), b->path);
+    return status;
+  }
+  return NPUC_OK;
+}
+
+static npuc_status finish(stage_work *w, const char *key, double seconds) {
+  json_t *record = w->extras;
+  json_object_set_new(record, "key", json_string(key));
+  json_object_set(record, "gate", w->gate);
+  json_object_set_new(record, "seconds", json_real(seconds));
+  json_object_set_new(record, "peak_rss_bytes", json_integer((json_int_t)npuc_peak_rss_bytes()));
+  return npuc_build_done(w->b, w->stage, w->target, json_incref(record), w->outputs, w->n_outputs);
+}
+
+static npuc_status one_stage(build *b, stage_id s, const char *target, bool force, stage_listener *listener, void *user) {
+  const char *key;
+  if (npuc_progress_cancelled(b->progress)) return npuc_fail(b->diag, NPUC_DIAG_E0005, NULL, "stopped before stage %s", npuc_stage_name(s));
+  NPUC_TRY(needs(b, s, target));
+  NPUC_TRY(stage_key(b, s, target, &key));
+  if (!force && npuc_build_holds(b, s, target, key)) {
+    json_t *record = npuc_build_record(b, s, target);
+    if (listener) listener(user, s, target, "kept", json_real_value(json_object_get(record, "seconds")), json_object_get(record, "gate"));
+    return NPUC_OK;
+  }
+  NPUC_TRY(npuc_build_strike(b, s, target));
+  double started = npuc_clock_seconds();
+  stage_work w = {.b = b, .stage = s, .target = target, .gate = json_object(), .extras = json_object()};
+  npuc_status status = run_stage[s](&w);
+  double seconds = npuc_clock_seconds() - started;
+  if (status == NPUC_OK) status = finish(&w, key, seconds);
+  if (listener) listener(user, s, target, status == NPUC_OK ? "done" : "failed", seconds, w.gate);
+  json_decref(w.gate);
+  json_decref(w.extras);
+  return status;
+}
+
+npuc_status npuc_pipeline_run(build *b, stage_id from, stage_id to, bool force, stage_listener *listener, void *user) {
+  for (int s = (int)from; s <= (int)to; s++)
+    if (!npuc_stage_per_target((stage_id)s)) NPUC_TRY(one_stage(b, (stage_id)s, NULL, force, listener, user));
+  if (!npuc_stage_per_target(to)) return NPUC_OK;
+  if (b->options.n_targets == 0) {
+    npuc_status status = npuc_fail(b->diag, NPUC_DIAG_E0907, &(diag_place){.attribute = "--target"}, "stage %s is for a target, and none is named", npuc_stage_name(to));
+    npuc_fix(b->diag, "-t refnpu-n16");
+    return status;
+  }
+  for (size_t i = 0; i < b->options.n_targets; i++)
+    for (int s = from > STAGE_ADAPT ? (int)from : (int)STAGE_ADAPT; s <= (int)to; s++)
+      NPUC_TRY(one_stage(b, (stage_id)s, b->options.targets[i], force, listener, user));
+  return NPUC_OK;
+}
+
+stage_id npuc_pipeline_next(const build *b, const char **out_target) {
+  *out_target = NULL;
+  for (int s = 0; s < STAGE_COUNT; s++) {
+    if (!npuc_stage_per_target((stage_id)s)) {
+      if (!npuc_build_record(b, (stage_id)s, NULL)) return (stage_id)s;
+      continue;
+    }
+    if (b->options.n_targets == 0) return (stage_id)s;
+    for (size_t i = 0; i < b->options.n_targets; i++) {
+      if (npuc_build_record(b, (stage_id)s, b->options.targets[i])) continue;
+      *out_target = b->options.targets[i];
+      return (stage_id)s;
+    }
+  }
+  return STAGE_COUNT;
+}

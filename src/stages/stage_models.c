@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the stage before, writing this one's model, opening data: what every stage does. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "stages/stages.h"
+#include "stages/target.h"
+
+npuc_status npuc_stage_arch(const stage_work *w, npu_arch *out_arch) {
+  target_file t;
+  NPUC_TRY(npuc_target_open(w->b->diag, w->b->arena, w->target, &t));
+  npuc_status status = npuc_npu_arch_load(w->b->diag, w->b->arena, t.path, out_arch);
+  npuc_target_close(&t);
+  return status;
+}
+
+npuc_status npuc_stage_model(const stage_work *w, stage_id s, module **out_module) {
+  const char *path = npuc_build_path(w->b, s, npuc_stage_per_target(s) ? w->target : NULL);
+  npuc_diag_set_file(w->b->diag, path);
+  return npuc_onnx_read(w->b->diag, path, out_module);
+}
+
+npuc_status npuc_stage_write(stage_work *w, const module *m) {
+  const char *path = npuc_build_path(w->b, w->stage, w->target);
+  NPUC_TRY(npuc_build_write_model(w->b, m, path));
+  w->outputs[w->n_outputs++] = path + strlen(w->b->path) + 1;
+  return NPUC_OK;
+}
+
+npuc_status npuc_stage_gate_failed(stage_work *w, const module *m, npuc_status status) {
+  if (status != NPUC_GATE_FAILED) return status;
+  const char *path = npuc_build_path(w->b, w->stage, w->target);
+  size_t n = strlen(path);
+  const char *failed = npuc_arena_printf(w->b->arena, "%.*s.failed.onnx", (int)(n > 5 ? n - 5 : n), path);
+  npuc_status written = npuc_build_write_model(w->b, m, failed);
+  if (written == NPUC_OK) npuc_fix(w->b->diag, "npuc inspect %s", failed);
+  return status;
+}
+
+npuc_status npuc_build_dataset(build *b, const char *text, const runner *r, dataset **out_dataset) {
+  preprocess *p = NULL;
+  if (b->options.preprocess) NPUC_TRY(npuc_preprocess_parse(b->diag, b->arena, b->options.preprocess, &p));
+  size_t n;
+  const sample_port *ports = npuc_runner_ports(r, &n);
+  return npuc_dataset_open(b->diag, text, p, ports, n, b->seed, out_dataset);
+}
+
+/* A number for each dim that --dim names by symbol or --shape by input; the batch rule is the static stage's. */
+static npuc_status bind_input(build *b, const module *m, value *v) {
+  for (size_t i = 0; i < b->options.n_shapes; i++) {
+    const input_shape *s = &b->options.shapes[i];
+    if (strcmp(s->input, v->name) != 0) continue;
+    if (v->shape.rank >= 0 && v->shape.rank != s->shape.rank)
+      return npuc_fail(b->diag, NPUC_DIAG_E0104, &(diag_place){.node = v->name, .attribute = "--shape"}, "the input has %d axes, not %d", v->shape.rank, s->shape.rank);
+    v->shape = s->shape;
+  }
+  for (int32_t k = 0; k < v->shape.rank; k++) {
+    if (!dim_is_symbol(v->shape.dims[k])) continue;
+    const char *name = npuc_module_symbol_name(m, v->shape.dims[k]);
+    for (size_t i = 0; i < b->options.n_dims; i++)
+      if (name && strcmp(name, b->options.dims[i].symbol) == 0) v->shape.dims[k] = b->options.dims[i].value;
+  }
+  return NPUC_OK;
+}
+
+npuc_status npuc_apply_dims(build *b, module *m) {
+  graph *g = m->graphs[0];
+  for (size_t i = 0; i < g->n_inputs; i++) NPUC_TRY(bind_input(b, m, g->inputs[i]));
+  return NPUC_OK;
+}

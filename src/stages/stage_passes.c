@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stages 2 to 4: a pipeline of passes over the model of the stage before, a check of what the stage promises, and a gate whose bound is the weakest parity that was used. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npu/from_ir.h"
+#include "passes/pass.h"
+#include "stages/stages.h"
+
+static json_t *rewrites_json(const pass_report *r) {
+  static const char *const parities[] = {[PARITY_EXACT] = "exact", [PARITY_REASSOCIATING] = "reassociating", [PARITY_APPROXIMATE] = "approximate"};
+  json_t *list = json_array();
+  for (size_t i = 0; i < r->n_rewrites; i++) {
+    const rewrite_record *w = &r->rewrites[i];
+    json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I, s:s}", "pass", w->pass, "pattern", w->pattern ? w->pattern : "", "parity", parities[w->parity], "count",
+                                          (json_int_t)w->count, "first", w->first_node ? w->first_node : ""));
+  }
+  return list;
+}
+
+static npuc_status run_pipeline(stage_work *w, module *m, const pass_target *target, pass_report *out_report) {
+  build *b = w->b;
+  dim_binding *dims = NPUC_NEW_ARRAY(b->arena, b->options.n_dims + 1, dim_binding);
+  for (size_t i = 0; i < b->options.n_dims; i++) dims[i] = (dim_binding){b->options.dims[i].symbol, b->options.dims[i].value};
+  pass_options options = {.dims = dims, .n_dims = b->options.n_dims, .target = target, .limit = -1};
+  npuc_status status = npuc_passes_run(b->diag, b->arena, m, npuc_stage_name(w->stage), &options, out_report);
+  if (status == NPUC_OK) json_object_set_new(w->extras, "rewrites", rewrites_json(out_report));
+  return status;
+}
+
+static npuc_status check_promise(stage_work *w, const module *m) {
+  switch (w->stage) {
+    case STAGE_NORMALIZE: return npuc_check_names(w->b->diag, m);
+    case STAGE_STATIC: return npuc_check_static(w->b->diag, m);
+    default: return npuc_check_places(w->b->diag, m);
+  }
+}
+
+/* Written first and read back, so that the gate judges the file, not the memory. */
+static npuc_status write_and_compare(stage_work *w, const module *before, const module *m, parity bound) {
+  NPUC_TRY(check_promise(w, m));
+  NPUC_TRY(npuc_stage_write(w, m));
+  module *written = NULL;
+  NPUC_TRY(npuc_stage_model(w, w->stage, &written));
+  npuc_status status = npuc_gate_parity(w, before->graphs[0], written->graphs[0], bound);
+  npuc_module_destroy(written);
+  if (status == NPUC_OK) return status;
+  npuc_status removed = npuc_path_remove(w->b->diag, npuc_build_path(w->b, w->stage, w->target));
+  return removed == NPUC_OK ? status : removed;
+}
+
+static npuc_status run_stage(stage_work *w, const pass_target *target) {
+  module *m = NULL;
+  pass_report report;
+  NPUC_TRY(npuc_stage_model(w, (stage_id)(w->stage - 1), &m));
+  npuc_status status = npuc_apply_dims(w->b, m);
+  module *before = status == NPUC_OK ? npuc_module_clone(m) : NULL;
+  if (status == NPUC_OK) status = run_pipeline(w, m, target, &report);
+  if (status == NPUC_OK) status = write_and_compare(w, before, m, report.parity);
+  if (status != NPUC_OK) status = npuc_stage_gate_failed(w, m, status);
+  npuc_module_destroy(before);
+  npuc_module_destroy(m);
+  return status;
+}
+
+npuc_status npuc_stage_normalize(stage_work *w) { return run_stage(w, NULL); }
+npuc_status npuc_stage_static(stage_work *w) { return run_stage(w, NULL); }
+
+static json_t *placement_json(const module *m) {
+  json_t *list = json_array();
+  NPUC_EACH_NODE(m->graphs[0], n)
+    json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "node", n->name, "op", n->op->type, "place", n->place ? n->place : "", "reason", n->place_reason ? n->place_reason : ""));
+  return list;
+}
+
+npuc_status npuc_stage_adapt(stage_work *w) {
+  npu_arch arch;
+  NPUC_TRY(npuc_stage_arch(w, &arch));
+  npu_placer *placer = npuc_npu_placer_create(&arch);
+  pass_target target = {.name = w->target, .place = npuc_npu_placer_place, .user = placer};
+  npuc_status status = run_stage(w, &target);
+  npuc_npu_placer_destroy(placer);
+  if (status != NPUC_OK) return status;
+  module *m = NULL;
+  NPUC_TRY(npuc_stage_model(w, STAGE_ADAPT, &m));
+  json_object_set_new(w->extras, "placement", placement_json(m));
+  npuc_module_destroy(m);
+  return NPUC_OK;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stage 5: integers. Calibrates on --calib, writes the integer module and its QDQ twin, and lets them pass when they hold no float value, when every node is still placed where stage 4 said, and when
+ * the task metric (with --eval) or the outputs' SQNR over the calibration samples holds. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npu/from_ir.h"
+#include "quant/quant.h"
+#include "stages/stages.h"
+#include "stages/target.h"
+
+static const double least_sqnr_db = 20.0;
+
+/* -- options from the target -- */
+
+static npuc_status quantization_of(stage_work *w, quant_options *out) {
+  build *b = w->b;
+  target_file t;
+  NPUC_TRY(npuc_target_open(b->diag, b->arena, w->target, &t));
+  json_t *form = json_object_get(t.description, "quantization");
+  const char *scheme = json_string_value(json_object_get(t.description, "scheme"));
+  *out = npuc_quant_options_default();
+  out->bias_correction = b->options.bias_correction;
+  out->pool = b->pool;
+  out->progress = b->progress;
+  out->multiplier_bits = (int32_t)json_integer_value(json_object_get(form, "multiplier_bits"));
+  json_t *activations = json_object_get(form, "activations");
+  out->activations.symmetric = json_is_true(json_object_get(activations, "symmetric"));
+  out->activations.type = out->activations.symmetric ? DTYPE_I8 : DTYPE_U8;
+  npuc_status status = NPUC_OK;
+  if (b->options.scheme && (!scheme || strcmp(b->options.scheme, scheme) != 0)) {
+    status = npuc_fail(b->diag, NPUC_DIAG_E0926, &(diag_place){.attribute = "--scheme"}, "target %s has scheme %s, not '%s'", w->target, scheme ? scheme : "none", b->options.scheme);
+    npuc_fix(b->diag, "--scheme %s", scheme ? scheme : "w8a8");
+  }
+  if (b->options.observer && !npuc_observer_parse(b->options.observer, &out->observer)) status = NPUC_INTERNAL;
+  npuc_target_close(&t);
+  return status;
+}
+
+/* -- gates -- */
+
+static npuc_status top1_of(stage_work *w, const graph *g, const char *what, accuracy *out) {
+  build *b = w->b;
+  runner *r = NULL;
+  dataset *data = NULL;
+  NPUC_TRY(npuc_runner_create(b->diag, b->pool, g, &r));
+  npuc_status status = npuc_build_dataset(b, b->options.eval, r, &data);
+  if (status == NPUC_OK) status = npuc_accuracy(b->diag, b->progress, what, r, data, 0, out);
+  npuc_dataset_destroy(data);
+  npuc_runner_destroy(r);
+  return status;
+}
+
+static npuc_status gate_accuracy(stage_work *w, const graph *floats, const graph *integers) {
+  accuracy before, after;
+  NPUC_TRY(top1_of(w, floats, "eval float", &before));
+  NPUC_TRY(top1_of(w, integers, "eval integer", &after));
+  double drop = npuc_percent(before.top1, before.samples) - npuc_percent(after.top1, after.samples);
+  bool pass = drop <= w->b->options.max_drop + 1e-9;
+  json_object_set_new(w->gate, "metric",
+                      json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "name", "top1", "samples", (json_int_t)before.samples, "float_top1", npuc_percent(before.top1, before.samples),
+                                "integer_top1", npuc_percent(after.top1, after.samples), "float_top5", npuc_percent(before.top5, before.samples), "integer_top5",
+                                npuc_percent(after.top5, after.samples), "drop", drop, "max_drop", w->b->options.max_drop));
+  json_object_set_new(w->gate, "pass", json_boolean(pass));
+  if (pass) return NPUC_OK;
+  npuc_status status = npuc_fail(w->b->diag, NPUC_DIAG_E0915, &(diag_place){.file = w->b->path}, "top-1 fell from %.2f %% to %.2f %%, by %.2f points; %.2f are allowed",
+                                 npuc_percent(before.top1, before.samples), npuc_percent(after.top1, after.samples), drop, w->b->options.max_drop);
+  npuc_fix(w->b->diag, "npuc quantize %s --set quantize.observer=mse", w->b->path);
+  npuc_fix(w->b->diag, "npuc quantize %s --max-drop %.1f", w->b->path, ceil(drop * 2) / 2);
+  return status;
+}
+
+/* SQNR of the dequantized outputs over the calibration samples, all outputs together the weakest. */
+typedef struct sqnr_state {
+  const graph *integers;
+  size_t n;
+  tensor *kept;
+  comparison_sum *sums;
+} sqnr_state;
+
+enum { SQNR_SAMPLES = 256 };
+
+static npuc_status keep_float(void *user, diag *d, size_t index, const tensor *inputs, const tensor *outputs) {
+  (void)inputs;
+  sqnr_state *s = user;
+  for (size_t k = 0; k < s->integers->n_outputs; k++) {
+    tensor *t = &s->kept[index * s->integers->n_outputs + k];
+    NPUC_TRY(npuc_tensor_cast(d, &outputs[k], DTYPE_F32, t));
+  }
+  return NPUC_OK;
+}
+
+static npuc_status add_integer(void *user, diag *d, size_t index, const tensor *inputs, const tensor *outputs) {
+  (void)inputs;
+  sqnr_state *s = user;
+  for (size_t k = 0; k < s->integers->n_outputs; k++) {
+    tensor real = {0};
+    npuc_status status = npuc_dequantized(d, s->integers->outputs[k]->quant, &outputs[k], &real);
+    if (status == NPUC_OK) status = npuc_compare_add(d, &s->sums[k], &real, &s->kept[index * s->integers->n_outputs + k]);
+    npuc_tensor_release(&real);
+    NPUC_TRY(status);
+  }
+  return NPUC_OK;
+}
+
+static npuc_status run_calibration(stage_work *w, const graph *g, sqnr_state *s, consume_function *consume) {
+  build *b = w->b;
+  runner *r = NULL;
+  dataset *data = NULL;
+  NPUC_TRY(npuc_runner_create(b->diag, b->pool, g, &r));
+  npuc_status status = npuc_build_dataset(b, b->options.calib, r, &data);
+  if (status == NPUC_OK) {
+    size_t n = npuc_dataset_count(data);
+    s->n = n < SQNR_SAMPLES ? n : SQNR_SAMPLES;
+    if (!s->kept) s->kept = npuc_xcalloc(s->n * s->integers->n_outputs + 1, sizeof(tensor));
+    status = npuc_runner_run(r, b->diag, b->progress, "gate", 0, s->n, npuc_sample_of_dataset, data, consume, s);
+  }
+  npuc_dataset_destroy(data);
+  npuc_runner_destroy(r);
+  return status;
+}
+
+static npuc_status judge_sqnr(stage_work *w, const sqnr_state *s) {
+  json_t *list = json_array();
+  double worst = INFINITY;
+  const char *name = NULL;
+  for (size_t k = 0; k < s->integers->n_outputs; k++) {
+    const comparison *c = &s->sums[k].result;
+    json_array_append_new(list, npuc_comparison_json(s->integers->outputs[k]->name, c));
+    if (!(c->sqnr_db >= worst)) worst = c->sqnr_db, name = s->integers->outputs[k]->name;
+  }
+  bool pass = worst >= least_sqnr_db;
+  json_object_set_new(w->gate, "outputs", list);
+  json_object_set_new(w->gate, "sqnr_db", npuc_json_number(worst));
+  json_object_set_new(w->gate, "least_sqnr_db", json_real(least_sqnr_db));
+  json_object_set_new(w->gate, "pass", json_boolean(pass));
+  if (pass) return NPUC_OK;
+  npuc_status status = npuc_fail(w->b->diag, NPUC_DIAG_E0915, &(diag_place){.file = w->b->path, .node = name}, "the output's SQNR over %zu calibration samples is %.1f dB; %.0f dB are needed", s->n,
+                                 worst, least_sqnr_db);
+  npuc_fix(w->b->diag, "npuc quantize %s --set quantize.observer=mse", w->b->path);
+  npuc_fix(w->b->diag, "npuc quantize %s --eval DATA --max-drop 0.5", w->b->path);
+  return status;
+}
+
+static npuc_status gate_sqnr(stage_work *w, const graph *floats, const graph *integers) {
+  sqnr_state s = {.integers = integers, .sums = npuc_xcalloc(integers->n_outputs + 1, sizeof(comparison_sum))};
+  npuc_status status = run_calibration(w, floats, &s, keep_float);
+  if (status == NPUC_OK) status = run_calibration(w, integers, &s, add_integer);
+  if (status == NPUC_OK) status = judge_sqnr(w, &s);
+  for (size_t i = 0; s.kept && i < s.n * integers->n_outputs; i++) npuc_tensor_release(&s.kept[i]);
+  free(s.kept);
+  free(s.sums);
+  return status;
+}
+
+/* The placement of stage 4, node by node: a node that quantization moved between NPU and host fails. */
+static npuc_status gate_placement(stage_work *w, const module *integers) {
+  json_t *before = json_object_get(npuc_build_record(w->b, STAGE_ADAPT, w->target), "placement"), *entry;
+  json_t *by_name = json_object();
+  size_t i;
+  json_array_foreach(before, i, entry) json_object_set(by_name, json_string_value(json_object_get(entry, "node")), entry);
+  npuc_status status = NPUC_OK;
+  NPUC_EACH_NODE(integers->graphs[0], n) {
+    json_t *was = json_object_get(by_name, n->name);
+    const char *place = json_string_value(json_object_get(was, "place"));
+    if (!place || !n->place || strcmp(place, n->place) == 0 || status != NPUC_OK) continue;
+    status = npuc_fail(w->b->diag, NPUC_DIAG_E0914, &(diag_place){.file = w->b->path, .node = n->name, .op = n->op->type}, "stage adapt placed it on the %s, its integer form is on the %s: %s", place,
+                       n->place, n->place_reason ? n->place_reason : "");
+  }
+  json_decref(by_name);
+  return status;
+}
+
+static npuc_status gate(stage_work *w, const module *floats, const module *integers) {
+  NPUC_TRY(npuc_quant_check_integer_only(w->b->diag, integers->graphs[0]));
+  json_object_set_new(w->gate, "integer_only", json_true());
+  NPUC_TRY(gate_placement(w, integers));
+  if (w->b->options.eval) return gate_accuracy(w, floats->graphs[0], integers->graphs[0]);
+  return gate_sqnr(w, floats->graphs[0], integers->graphs[0]);
+}
+
+/* -- the stage -- */
+
+static json_t *layers_json(const quant_report *r) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < r->n_layers; i++) {
+    const quant_layer *q = &r->layers[i];
+    json_t *o = json_pack("{s:s, s:s, s:s, s:f, s:i, s:I, s:I}", "node", q->node, "op", q->op, "output", q->output, "scale", (double)q->scale, "zero_point", (int)q->zero_point, "raised_channels",
+                          (json_int_t)q->raised_channels, "vanished_channels", (json_int_t)q->vanished_channels);
+    json_object_set_new(o, "min", npuc_json_number(q->min));
+    json_object_set_new(o, "max", npuc_json_number(q->max));
+    json_object_set_new(o, "lo", npuc_json_number(q->lo));
+    json_object_set_new(o, "hi", npuc_json_number(q->hi));
+    json_object_set_new(o, "weight_sqnr_db", npuc_json_number(q->weight_sqnr_db));
+    json_object_set_new(o, "bias_correction", npuc_json_number(q->bias_correction));
+    json_array_append_new(list, o);
+  }
+  return list;
+}
+
+/* The dataset, sample after sample. */
+typedef struct calibration {
+  const dataset *data;
+  tensor *inputs;
+  size_t n_inputs, index;
+} calibration;
+
+static npuc_status next_sample(void *user, diag *d, tensor *inputs, bool *out_more) {
+  calibration *c = user;
+  *out_more = c->index < npuc_dataset_count(c->data);
+  if (!*out_more) return NPUC_OK;
+  NPUC_TRY(npuc_dataset_sample(c->data, d, c->index++, c->inputs));
+  for (size_t i = 0; i < c->n_inputs; i++) {
+    inputs[i] = c->inputs[i];
+    inputs[i].owner = NULL;
+  }
+  return NPUC_OK;
+}
+
+static npuc_status calibrate_on(stage_work *w, const module *floats, const quant_options *options, calibration *c, const sample_port *ports, module **out_integer, module **out_qdq) {
+  for (size_t i = 0; i < c->n_inputs; i++) NPUC_TRY(npuc_tensor_create(w->b->diag, ports[i].type, &ports[i].shape, &c->inputs[i]));
+  quant_samples samples = {.next = next_sample, .user = c};
+  quant_report *report = npuc_quant_report_create();
+  npuc_status status = npuc_quantize(w->b->diag, floats, options, &samples, out_integer, out_qdq, report);
+  if (status == NPUC_OK) {
+    json_object_set_new(w->extras, "calibration_samples", json_integer((json_int_t)report->samples));
+    json_object_set_new(w->extras, "observer", json_string(npuc_observer_name(report->observer)));
+    json_object_set_new(w->extras, "layers", layers_json(report));
+  }
+  npuc_quant_report_destroy(report);
+  return status;
+}
+
+static npuc_status calibrate(stage_work *w, const module *floats, const quant_options *options, module **out_integer, module **out_qdq) {
+  build *b = w->b;
+  runner *r = NULL; /* only for the ports */
+  dataset *data = NULL;
+  calibration c = {0};
+  NPUC_TRY(npuc_runner_create(b->diag, NULL, floats->graphs[0], &r));
+  const sample_port *ports = npuc_runner_ports(r, &c.n_inputs);
+  npuc_status status = npuc_build_dataset(b, b->options.calib, r, &data);
+  if (status == NPUC_OK) status = npuc_dataset_check(data, b->diag, npuc_dataset_count(data));
+  c.data = data;
+  c.inputs = NPUC_NEW_ARRAY(b->arena, c.n_inputs + 1, tensor);
+  if (status == NPUC_OK) status = calibrate_on(w, floats, options, &c, ports, out_integer, out_qdq);
+  for (size_t i = 0; i < c.n_inputs; i++) npuc_tensor_release(&c.inputs[i]);
+  npuc_dataset_destroy(data);
+  npuc_runner_destroy(r);
+  return status;
+}
+
+static npuc_status write_qdq(stage_work *w, const module *qdq) {
+  const char *file = npuc_arena_printf(w->b->arena, "5-quantize.%s.qdq.onnx", w->target);
+  NPUC_TRY(npuc_build_write_model(w->b, qdq, npuc_path_join(w->b->arena, w->b->path, file)));
+  w->outputs[w->n_outputs++] = file;
+  return NPUC_OK;
+}
+
+static npuc_status gate_written(stage_work *w, const module *floats) {
+  module *written = NULL;
+  NPUC_TRY(npuc_stage_model(w, STAGE_QUANTIZE, &written));
+  npuc_status status = gate(w, floats, written);
+  npuc_module_destroy(written);
+  return status;
+}
+
+static npuc_status quantize(stage_work *w, const module *floats) {
+  quant_options options;
+  module *integers = NULL, *qdq = NULL;
+  npu_arch arch;
+  NPUC_TRY(npuc_stage_arch(w, &arch));
+  NPUC_TRY(quantization_of(w, &options));
+  npuc_status status = calibrate(w, floats, &options, &integers, &qdq);
+  if (status == NPUC_OK) npuc_npu_place_graph(&arch, integers->graphs[0]);
+  if (status == NPUC_OK) status = npuc_stage_write(w, integers);
+  if (status == NPUC_OK) status = write_qdq(w, qdq);
+  if (status == NPUC_OK) status = gate_written(w, floats);
+  if (status != NPUC_OK && w->n_outputs) {
+    for (size_t i = 0; i < w->n_outputs; i++)
+      if (npuc_path_remove(w->b->diag, npuc_path_join(w->b->arena, w->b->path, w->outputs[i])) != NPUC_OK) break;
+    status = npuc_stage_gate_failed(w, integers, status);
+  }
+  npuc_module_destroy(integers);
+  npuc_module_destroy(qdq);
+  return status;
+}
+
+npuc_status npuc_stage_quantize(stage_work *w) {
+  build *b = w->b;
+  if (!b->options.calib) {
+    npuc_status status = npuc_fail(b->diag, NPUC_DIAG_E0924, &(diag_place){.file = b->path, .attribute = "--calib"}, "no calibration data was given");
+    npuc_fix(b->diag, "npuc quantize %s --calib DATA", b->path);
+    return status;
+  }
+  module *floats = NULL;
+  NPUC_TRY(npuc_stage_model(w, STAGE_ADAPT, &floats));
+  npuc_status status = quantize(w, floats);
+  npuc_module_destroy(floats);
+  return status;
+}

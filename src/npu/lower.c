@@ -15,13 +15,13 @@ static bool is_inside(const lowering *s, uint32_t node) { return node >= s->firs
 
 /* -- who makes and reads a tensor -- */
 
-static int32_t producer_of(const qgraph *g, int32_t tensor) {
+static const int32_t *index_producers(arena *a, const qgraph *g) {
+  int32_t *producers = NPUC_NEW_ARRAY(a, g->n_tensors, int32_t);
+  for (size_t t = 0; t < g->n_tensors; t++) producers[t] = -1;
   for (size_t i = 0; i < g->n_nodes; i++) {
-    for (int32_t k = 0; k < g->nodes[i].n_outputs; k++) {
-      if (g->nodes[i].outputs[k] == tensor) return (int32_t)i;
-    }
+    for (int32_t k = 0; k < g->nodes[i].n_outputs; k++) producers[g->nodes[i].outputs[k]] = (int32_t)i;
   }
-  return -1;
+  return producers;
 }
 
 static bool node_reads(const qnode *n, int32_t tensor) {
@@ -41,7 +41,7 @@ static bool is_model_output(const qgraph *g, int32_t tensor) {
 /* The tensor whose bytes an alias inside the stream names; itself otherwise. */
 static int32_t root_of(const lowering *s, int32_t tensor) {
   for (;;) {
-    int32_t node = producer_of(s->g, tensor);
+    int32_t node = s->producers[tensor];
     if (node < 0 || !is_inside(s, (uint32_t)node) || !npuc_npu_is_alias(s->g, &s->program->arch, (size_t)node)) return tensor;
     tensor = s->g->nodes[node].inputs[0];
   }
@@ -53,7 +53,7 @@ static bool is_ready(const lowering *s, const bool *done, uint32_t node) {
   const qnode *n = &s->g->nodes[node];
   for (int32_t k = 0; k < n->n_inputs; k++) {
     if (n->inputs[k] < 0) continue;
-    int32_t maker = producer_of(s->g, n->inputs[k]);
+    int32_t maker = s->producers[n->inputs[k]];
     if (maker >= 0 && is_inside(s, (uint32_t)maker) && !done[(uint32_t)maker - s->first_node]) return false;
   }
   return true;
@@ -172,7 +172,7 @@ static bool is_read_outside(const lowering *s, int32_t tensor) {
 }
 
 static bool is_made_inside(const lowering *s, int32_t tensor) {
-  int32_t node = producer_of(s->g, tensor);
+  int32_t node = s->producers[tensor];
   return node >= 0 && is_inside(s, (uint32_t)node);
 }
 
@@ -220,6 +220,7 @@ static void emit_arrivals(lowering *s, uint32_t position) {
   for (uint32_t i = position; i < s->n_entries && i <= position + 1; i++) {
     lower_entry *entry = &s->entries[i];
     if (entry->parameters == NO_BUFFER || s->buffers[entry->parameters].first != position) continue;
+    s->e.node = entry->node;
     uint8_t *image = npuc_npu_program_add_constant(s->program, entry->image_bytes, &entry->image_offset);
     npuc_lower_image_fill(s->g, &s->program->arch, &s->g->nodes[entry->node], image);
     emit_load(s, QUEUE_DMA1, 0, entry->image_offset, s->buffers[entry->parameters].address, entry->image_bytes);
@@ -269,6 +270,7 @@ static void emit_stream(lowering *s) {
     s->e.node = entry->node;
     s->e.parameters = (instr){0}; /* lane parameters of another node may have lain at the same address */
     emit_arrivals(s, position);
+    s->e.node = entry->node;
     emit_node(s, entry);
     emit_departures(s, &s->g->nodes[entry->node]);
     if (entry->fused_add >= 0) emit_departures(s, &s->g->nodes[entry->fused_add]);
@@ -335,7 +337,7 @@ npuc_status npuc_npu_compile(diag *d, arena *a, qgraph *g, const npu_arch *arch,
   npuc_npu_place_all(g, arch);
   npu_program *p = npuc_npu_program_create(a, arch);
   copy_constants(p, g);
-  lowering s = {.d = d, .arena = a, .g = g, .program = p};
+  lowering s = {.d = d, .arena = a, .g = g, .program = p, .producers = index_producers(a, g)};
   for (uint32_t first = 0; first < g->n_nodes;) {
     uint32_t count = run_length(g, first);
     npu_step step = {.on_npu = g->nodes[first].on_npu, .first_node = first};

@@ -25,6 +25,7 @@ typedef struct lowering {
   arena *arena;   /* program's */
   arena *scratch; /* this stream's */
   const qgraph *g;
+  const int32_t *producers; /* node by tensor, -1: none */
   npu_program *program;
   npu_stream *stream;
   uint32_t first_node, n_nodes; /* the stream's nodes in the graph */

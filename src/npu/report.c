@@ -73,7 +73,9 @@ static void share_cycles(const gatherer *t, uint32_t n, npu_report *report) {
     npu_layer_cost *layer = &report->layers[i];
     layer->cycles = layer->last - before;
     before = layer->last;
-    layer->utilization = layer->cycles ? (double)layer->macs / ((double)layer->cycles * n * n) : 0;
+    /* Passes overlap with other layers' ends: the longer of share and work keeps the ratio at most 1. */
+    uint64_t cycles = layer->cycles > layer->array_busy ? layer->cycles : layer->array_busy;
+    layer->utilization = cycles ? (double)layer->macs / ((double)cycles * n * n) : 0;
   }
 }
 

@@ -14,7 +14,7 @@ typedef struct npu_layer_cost {
   uint64_t array_busy, vector_busy, dma_busy;
   uint64_t array_stall;  /* cycles in which the array's queue was blocked for it */
   uint64_t macs;
-  double utilization;    /* macs / (cycles * N * N); 0 without cycles */
+  double utilization;    /* macs / (max(cycles, array_busy) * N * N); depthwise MACs are the vector unit's */
 } npu_layer_cost;
 
 typedef struct npu_report {

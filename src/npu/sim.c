@@ -167,7 +167,7 @@ static bool execute(engine *e, int queue, const instr *in) {
 
 static void record(engine *e, int queue, const npu_event *event) {
   e->result.cycles = max_u64(e->result.cycles, event->complete);
-  e->result.busy[queue] += event->end - event->start;
+  if (event->op != ISA_LDW) e->result.busy[queue] += event->end - event->start; /* tiles load behind passes */
   e->result.stalled[queue] += event->stall;
   if (e->options->on_event) e->options->on_event(e->options->user, event);
 }

@@ -64,7 +64,7 @@ static bool configure(machine *m, const instr *in) {
 
 static int nibble(const uint8_t *bytes, uint32_t index) { return index % 2 ? bytes[index / 2] >> 4 : bytes[index / 2] & 15; }
 
-static bool load_int4(machine *m, const instr *in, int8_t (*plane)[NPU_MAX_LANES]) {
+static bool load_int4(machine *m, const instr *in, int32_t (*plane)[NPU_MAX_LANES]) {
   uint32_t n = m->arch.n, rows = (uint32_t)in->f[NPU_LDW_rows], cols = (uint32_t)in->f[NPU_LDW_cols];
   if (in->f[NPU_LDW_mem] || in->f[NPU_LDW_transpose] || in->f[NPU_LDW_pitch]) return sim_fault(m, "LDW: 4-bit tiles are packed, in the weight buffer, not transposed");
   uint64_t address = (uint64_t)in->f[NPU_LDW_addr];
@@ -75,7 +75,7 @@ static bool load_int4(machine *m, const instr *in, int8_t (*plane)[NPU_MAX_LANES
     for (uint32_t j = 0; j < cols; j++) {
       int scale = nibble(scales, j), value = nibble(line, j);
       if (scale == 0) return sim_fault(m, "LDW: a sub-scale is 0");
-      plane[i][j] = (int8_t)((value < 8 ? value : value - 16) * scale);
+      plane[i][j] = (value < 8 ? value : value - 16) * scale;
     }
   }
   return true;
@@ -85,7 +85,7 @@ static bool load_weights(machine *m, const instr *in) {
   uint32_t n = m->arch.n, rows = (uint32_t)in->f[NPU_LDW_rows], cols = (uint32_t)in->f[NPU_LDW_cols];
   if (rows > n || cols > n) return sim_fault(m, "LDW: more rows or columns than the array has");
   if (m->next_loaded) return sim_fault(m, "LDW: the next plane is loaded and was not taken");
-  int8_t(*plane)[NPU_MAX_LANES] = m->planes[1 - m->current];
+  int32_t(*plane)[NPU_MAX_LANES] = m->planes[1 - m->current];
   memset(plane, 0, sizeof m->planes[0]);
   m->next_loaded = true;
   if (rows == 0 || cols == 0) return true;
@@ -123,15 +123,23 @@ static bool read_operands(machine *m, int64_t base, int32_t x, int32_t y, int32_
   return true;
 }
 
-/* acc[n] (+)= sum_j operand[j] * w[j][n]; unsigned arithmetic wraps as the accumulators do. */
-static void multiply_row(uint32_t n, const int32_t *operand, int8_t (*w)[NPU_MAX_LANES], bool accumulate, int32_t *acc) {
+/* acc[n] (+)= sum_j operand[j] * w[j][n]; unsigned arithmetic wraps as the accumulators do. Inlined with n a number, so that compilers unroll it. */
+static inline void multiply_lanes(uint32_t n, const int32_t *operand, int32_t (*w)[NPU_MAX_LANES], bool accumulate, int32_t *acc) {
   uint32_t sums[NPU_MAX_LANES] = {0};
   if (accumulate) memcpy(sums, acc, n * sizeof *acc);
   for (uint32_t j = 0; j < n; j++) {
     if (operand[j] == 0) continue;
-    for (uint32_t k = 0; k < NPU_MAX_LANES; k++) sums[k] += (uint32_t)(operand[j] * w[j][k]);
+    for (uint32_t k = 0; k < n; k++) sums[k] += (uint32_t)operand[j] * (uint32_t)w[j][k];
   }
   memcpy(acc, sums, n * sizeof *acc);
+}
+
+static void multiply_row(uint32_t n, const int32_t *operand, int32_t (*w)[NPU_MAX_LANES], bool accumulate, int32_t *acc) {
+  switch (n) {
+    case 8: multiply_lanes(8, operand, w, accumulate, acc); break;
+    case 16: multiply_lanes(16, operand, w, accumulate, acc); break;
+    default: multiply_lanes(n, operand, w, accumulate, acc); break;
+  }
 }
 
 static bool multiply(machine *m, const instr *in) {

@@ -10,8 +10,11 @@
 
 #include <cmocka.h>
 
+#include "npu/cost.h"
 #include "npu/lower.h"
+#include "npu/report.h"
 #include "npu/sim.h"
+#include "npu/write.h"
 #include "support/npu_oracle.h"
 
 static const int sizes[] = {8, 16, 32};
@@ -217,6 +220,32 @@ static void test_resnet20(void **state) {
   }
 }
 
+static bool within(uint64_t a, uint64_t b, uint64_t percent) { return (a > b ? a - b : b - a) * 100 <= percent * b; }
+
+/* The model that speaks before compilation, against the file and the cycles. */
+static void test_prediction(void **state) {
+  (void)state;
+  static void (*const builders[])(net *b) = {npu_net_resnet20, build_depthwise, build_classifier, build_deep};
+  for (size_t k = 0; k < sizeof builders / sizeof builders[0]; k++) {
+    for (size_t i = 0; i < 3; i++) {
+      arena *a = npuc_arena_create();
+      npu_arch arch = load_arch(a, sizes[i]);
+      net b = npu_net_create(a, 5, false);
+      builders[k](&b);
+      npu_program *p = compile(&b, &arch);
+      uint64_t bytes, cycles = 0;
+      assert_int_equal(npuc_npu_write(NULL, npuc_arena_printf(a, "%s/prediction.npu", NPUC_BINARY_DIR), b.g, p, NULL, &bytes), NPUC_OK);
+      for (size_t s = 0; s < p->n_streams; s++) cycles += p->streams[s].predicted_cycles;
+      npu_cost cost = npuc_npu_predict(b.g, &arch);
+      print_message("net %zu n%d: bytes %llu predicted %llu, cycles %llu predicted %llu\n", k, sizes[i], (unsigned long long)bytes, (unsigned long long)cost.file_bytes,
+                    (unsigned long long)cycles, (unsigned long long)cost.cycles);
+      assert_true(within(cost.file_bytes, bytes, 10));
+      if (k == 0) assert_true(within(cost.cycles, cycles, 5));
+      npuc_arena_destroy(a);
+    }
+  }
+}
+
 /* Negative controls: the comparison sees a changed weight, a changed multiplier, and a missing WAIT. */
 static void test_controls(void **state) {
   (void)state;
@@ -249,7 +278,7 @@ int main(void) {
       cmocka_unit_test(test_stem),        cmocka_unit_test(test_strided),    cmocka_unit_test(test_dilated),     cmocka_unit_test(test_deep),
       cmocka_unit_test(test_wide),        cmocka_unit_test(test_depthwise),  cmocka_unit_test(test_residual),    cmocka_unit_test(test_pools),
       cmocka_unit_test(test_classifier),  cmocka_unit_test(test_matrix),     cmocka_unit_test(test_elementwise), cmocka_unit_test(test_moves),
-      cmocka_unit_test(test_mixed),       cmocka_unit_test(test_large),      cmocka_unit_test(test_streamed),    cmocka_unit_test(test_resnet20),
+      cmocka_unit_test(test_mixed),       cmocka_unit_test(test_large),      cmocka_unit_test(test_streamed),    cmocka_unit_test(test_resnet20), cmocka_unit_test(test_prediction),
       cmocka_unit_test(test_controls),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,13 +14,26 @@ static npuc_status fail_idx(diag *d, const char *path, const char *reason) {
 
 static bool type_of(uint8_t code, dtype *out) {
   switch (code) {
-    case 0x08: *out = DTYPE_U8; return true;
-    case 0x09: *out = DTYPE_I8; return true;
-    case 0x0b: *out = DTYPE_I16; return true;
-    case 0x0c: *out = DTYPE_I32; return true;
-    case 0x0d: *out = DTYPE_F32; return true;
-    case 0x0e: *out = DTYPE_F64; return true;
-    default: return false;
+    case 0x08:
+      *out = DTYPE_U8;
+      return true;
+    case 0x09:
+      *out = DTYPE_I8;
+      return true;
+    case 0x0b:
+      *out = DTYPE_I16;
+      return true;
+    case 0x0c:
+      *out = DTYPE_I32;
+      return true;
+    case 0x0d:
+      *out = DTYPE_F32;
+      return true;
+    case 0x0e:
+      *out = DTYPE_F64;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -59,7 +72,8 @@ static bool take(source *s, uint8_t *to, size_t n) {
 
 static npuc_status read_header(diag *d, const char *path, source *s, tensor *t) {
   uint8_t magic[4], dims[4 * MAX_RANK];
-  if (!take(s, magic, 4) || magic[0] || magic[1] || !type_of(magic[2], &t->type)) return fail_idx(d, path, "it is no IDX file (MNIST's format)");
+  if (!take(s, magic, 4) || magic[0] || magic[1] || !type_of(magic[2], &t->type))
+    return fail_idx(d, path, "it is no IDX file (MNIST's format)");
   if (magic[3] > MAX_RANK) return fail_idx(d, path, "it has more than 8 axes");
   t->shape.rank = magic[3];
   if (!take(s, dims, 4 * (size_t)magic[3])) return fail_idx(d, path, "it is cut off inside its header");

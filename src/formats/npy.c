@@ -104,9 +104,12 @@ static bool parse_header(header *h) {
 }
 
 /* -- types -- */
-static const struct { const char *code; dtype type; } codes[] = {
-    {"f4", DTYPE_F32}, {"f8", DTYPE_F64}, {"f2", DTYPE_F16}, {"u1", DTYPE_U8},  {"i1", DTYPE_I8},  {"u2", DTYPE_U16}, {"i2", DTYPE_I16},
-    {"u4", DTYPE_U32}, {"i4", DTYPE_I32}, {"u8", DTYPE_U64}, {"i8", DTYPE_I64}, {"b1", DTYPE_BOOL}, {"c8", DTYPE_C64}, {"c16", DTYPE_C128}};
+static const struct {
+  const char *code;
+  dtype type;
+} codes[] = {{"f4", DTYPE_F32}, {"f8", DTYPE_F64},  {"f2", DTYPE_F16}, {"u1", DTYPE_U8},   {"i1", DTYPE_I8},
+             {"u2", DTYPE_U16}, {"i2", DTYPE_I16},  {"u4", DTYPE_U32}, {"i4", DTYPE_I32},  {"u8", DTYPE_U64},
+             {"i8", DTYPE_I64}, {"b1", DTYPE_BOOL}, {"c8", DTYPE_C64}, {"c16", DTYPE_C128}};
 
 static bool type_of(const char *descr, dtype *out) {
   if (descr[0] != '<' && descr[0] != '|' && descr[0] != '=') return false;
@@ -164,7 +167,8 @@ npuc_status npuc_npy_parse(diag *d, const char *name, blob *owner, tensor *out_t
   diag_place place = {.file = name};
   const uint8_t *p = npuc_blob_data(owner);
   size_t n = npuc_blob_size(owner), begin, data;
-  if (!p || !find_header(p, n, &begin, &data)) return fail_npy(d, name, "it is no .npy file of version 1 to 3, or it is cut off inside its header");
+  if (!p || !find_header(p, n, &begin, &data))
+    return fail_npy(d, name, "it is no .npy file of version 1 to 3, or it is cut off inside its header");
   header h = {.at = (const char *)p + begin, .end = (const char *)p + data};
   if (!parse_header(&h)) return npuc_fail(d, NPUC_DIAG_E0210, &place, "its header cannot be read: %s", h.problem);
   tensor t = {.shape = h.shape, .owner = owner};
@@ -177,7 +181,8 @@ npuc_status npuc_npy_parse(diag *d, const char *name, blob *owner, tensor *out_t
   if (!npuc_shape_elements(&t.shape, &elements) || !npuc_dtype_bytes(t.type, elements, &t.bytes) || t.bytes > n - data) {
     return npuc_fail(d, NPUC_DIAG_E0210, &place, "it has %zu bytes of data, its header promises more", n - data);
   }
-  if (t.bytes < n - data) return npuc_fail(d, NPUC_DIAG_E0210, &place, "it has %zu bytes of data, its header promises %zu", n - data, t.bytes);
+  if (t.bytes < n - data)
+    return npuc_fail(d, NPUC_DIAG_E0210, &place, "it has %zu bytes of data, its header promises %zu", n - data, t.bytes);
   t.data = t.bytes ? (void *)(uintptr_t)(p + data) : NULL;
   if (h.fortran && t.shape.rank > 1) return to_c_order(d, &t, out_tensor);
   npuc_blob_retain(owner);
@@ -200,10 +205,14 @@ npuc_status npuc_npy_read(diag *d, const char *path, tensor *out_tensor) {
 static dtype written_type(dtype type) {
   if (code_of(type)) return type;
   switch (npuc_dtype_kind(type)) {
-    case KIND_FLOAT: return DTYPE_F32;
-    case KIND_INT: return DTYPE_I8;
-    case KIND_UINT: return DTYPE_U8;
-    default: return DTYPE_NONE;
+    case KIND_FLOAT:
+      return DTYPE_F32;
+    case KIND_INT:
+      return DTYPE_I8;
+    case KIND_UINT:
+      return DTYPE_U8;
+    default:
+      return DTYPE_NONE;
   }
 }
 
@@ -215,7 +224,8 @@ static size_t format_header(const tensor *t, char *out, size_t n) {
   }
   const char *code = code_of(t->type);
   char order = npuc_dtype_bits(t->type) == 8 ? '|' : '<';
-  return (size_t)snprintf(out, n, "{'descr': '%c%s', 'fortran_order': False, 'shape': (%s%s), }", order, code, dims, t->shape.rank == 1 ? "," : "");
+  return (size_t)snprintf(out, n, "{'descr': '%c%s', 'fortran_order': False, 'shape': (%s%s), }", order, code, dims,
+                          t->shape.rank == 1 ? "," : "");
 }
 
 static npuc_status write_array(diag *d, const char *path, const tensor *t) {

@@ -38,14 +38,16 @@ static npuc_status read_bytes(diag *d, const char *path, const char *member, unz
 static npuc_status read_member(diag *d, const char *path, unzFile zip, uint64_t archive_bytes, npz_entry *out) {
   char name[NAME_BYTES];
   unz_file_info64 info;
-  if (unzGetCurrentFileInfo64(zip, &info, name, sizeof name, NULL, 0, NULL, 0) != UNZ_OK) return fail_npz(d, path, NULL, "its directory is damaged");
+  if (unzGetCurrentFileInfo64(zip, &info, name, sizeof name, NULL, 0, NULL, 0) != UNZ_OK)
+    return fail_npz(d, path, NULL, "its directory is damaged");
   name[sizeof name - 1] = '\0';
   size_t n = strlen(name);
   if (n < 5 || strcmp(name + n - 4, ".npy") != 0) return fail_npz(d, path, name, "a member is no .npy array");
   if (info.compressed_size > archive_bytes || info.uncompressed_size / MAX_EXPANSION > info.compressed_size) {
     return fail_npz(d, path, name, "the member claims more bytes than its compressed data can hold");
   }
-  if (unzOpenCurrentFile(zip) != UNZ_OK) return fail_npz(d, path, name, "the member cannot be opened (damaged, encrypted, or compressed by another method than deflate)");
+  if (unzOpenCurrentFile(zip) != UNZ_OK)
+    return fail_npz(d, path, name, "the member cannot be opened (damaged, encrypted, or compressed by another method than deflate)");
   blob *b = NULL;
   npuc_status status = read_bytes(d, path, name, zip, info.uncompressed_size, &b);
   int closed = unzCloseCurrentFile(zip);

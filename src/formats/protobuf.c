@@ -73,17 +73,28 @@ bool npuc_pb_next(pb_reader *r, pb_field *out_field) {
   }
   *out_field = (pb_field){.number = (uint32_t)number};
   switch (tag & 7) {
-    case 0: out_field->wire = PB_VARINT; return take_varint(r, &out_field->value);
-    case 1: out_field->wire = PB_FIXED64; return take_fixed(r, 8, &out_field->value);
-    case 2: out_field->wire = PB_LENGTH; return take_span(r, &out_field->span);
-    case 5: out_field->wire = PB_FIXED32; return take_fixed(r, 4, &out_field->value);
-    default: fail_reader(r, "a field has a wire type that protobuf does not use any more"); return false;
+    case 0:
+      out_field->wire = PB_VARINT;
+      return take_varint(r, &out_field->value);
+    case 1:
+      out_field->wire = PB_FIXED64;
+      return take_fixed(r, 8, &out_field->value);
+    case 2:
+      out_field->wire = PB_LENGTH;
+      return take_span(r, &out_field->span);
+    case 5:
+      out_field->wire = PB_FIXED32;
+      return take_fixed(r, 4, &out_field->value);
+    default:
+      fail_reader(r, "a field has a wire type that protobuf does not use any more");
+      return false;
   }
 }
 
 npuc_status npuc_pb_finish(const pb_reader *r, diag *d, const char *what) {
   if (!r->problem) return NPUC_OK;
-  npuc_status status = npuc_fail(d, NPUC_DIAG_E0201, NULL, "%s at byte %llu, inside %s", r->problem, (unsigned long long)(r->at - r->file), what);
+  npuc_status status =
+      npuc_fail(d, NPUC_DIAG_E0201, NULL, "%s at byte %llu, inside %s", r->problem, (unsigned long long)(r->at - r->file), what);
   npuc_fix(d, "compare the file's size and checksum with its source, and fetch it again");
   return status;
 }
@@ -95,9 +106,7 @@ static bool is_wire(pb_reader *r, const pb_field *f, pb_wire wire) {
   return false;
 }
 
-int64_t npuc_pb_int(pb_reader *r, const pb_field *f) {
-  return is_wire(r, f, PB_VARINT) ? (int64_t)f->value : 0;
-}
+int64_t npuc_pb_int(pb_reader *r, const pb_field *f) { return is_wire(r, f, PB_VARINT) ? (int64_t)f->value : 0; }
 
 float npuc_pb_float(pb_reader *r, const pb_field *f) {
   float v = 0;
@@ -107,9 +116,7 @@ float npuc_pb_float(pb_reader *r, const pb_field *f) {
   return v;
 }
 
-pb_span npuc_pb_span(pb_reader *r, const pb_field *f) {
-  return is_wire(r, f, PB_LENGTH) ? f->span : (pb_span){r->end, 0};
-}
+pb_span npuc_pb_span(pb_reader *r, const pb_field *f) { return is_wire(r, f, PB_LENGTH) ? f->span : (pb_span){r->end, 0}; }
 
 pb_reader npuc_pb_message(pb_reader *r, const pb_field *f) {
   pb_span s = npuc_pb_span(r, f);

@@ -45,9 +45,7 @@ static void put_varint(pb_writer *w, uint64_t v) {
   put(w, bytes, encode_varint(v, bytes));
 }
 
-static void put_tag(pb_writer *w, uint32_t number, pb_wire wire) {
-  put_varint(w, (uint64_t)number << 3 | (uint64_t)wire);
-}
+static void put_tag(pb_writer *w, uint32_t number, pb_wire wire) { put_varint(w, (uint64_t)number << 3 | (uint64_t)wire); }
 
 void npuc_pb_put_int(pb_writer *w, uint32_t number, int64_t value) {
   put_tag(w, number, PB_VARINT);
@@ -68,9 +66,7 @@ void npuc_pb_put_bytes(pb_writer *w, uint32_t number, const void *bytes, size_t 
   if (n) put(w, bytes, n);
 }
 
-void npuc_pb_put_text(pb_writer *w, uint32_t number, const char *text) {
-  npuc_pb_put_bytes(w, number, text, strlen(text));
-}
+void npuc_pb_put_text(pb_writer *w, uint32_t number, const char *text) { npuc_pb_put_bytes(w, number, text, strlen(text)); }
 
 void npuc_pb_put_ints(pb_writer *w, uint32_t number, const int64_t *values, size_t n) {
   for (size_t i = 0; i < n; i++) npuc_pb_put_int(w, number, values[i]);
@@ -132,8 +128,8 @@ npuc_status npuc_pb_write(diag *d, file_writer *file, npuc_status (*emit)(void *
   npuc_status status = emit(user, w);
   if (status == NPUC_OK && w->status != NPUC_OK) status = npuc_fail(d, NPUC_DIAG_E0001, NULL, "messages are nested too deep to write");
   if (status == NPUC_OK && max_bytes && w->bytes > max_bytes) {
-    status = npuc_fail(d, NPUC_DIAG_E0202, NULL, "the message has %llu bytes, protobuf readers take at most %llu", (unsigned long long)w->bytes,
-                       (unsigned long long)max_bytes);
+    status = npuc_fail(d, NPUC_DIAG_E0202, NULL, "the message has %llu bytes, protobuf readers take at most %llu",
+                       (unsigned long long)w->bytes, (unsigned long long)max_bytes);
   }
   if (out_bytes) *out_bytes = w->bytes;
   if (status == NPUC_OK) status = write_measured(d, w, file, emit, user);

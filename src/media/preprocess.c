@@ -81,8 +81,13 @@ static void plan_sizes(const preprocess *p, preprocess_plan *plan) {
 }
 
 static npuc_status plan_numbers(diag *d, const preprocess *p, preprocess_plan *plan) {
-  const struct { const char *key; const double *from; int32_t n; float *to; bool *has; } lists[] = {
-      {"mean", p->mean, p->n_mean, plan->mean, &plan->has_mean}, {"std", p->std, p->n_std, plan->std, &plan->has_std}};
+  const struct {
+    const char *key;
+    const double *from;
+    int32_t n;
+    float *to;
+    bool *has;
+  } lists[] = {{"mean", p->mean, p->n_mean, plan->mean, &plan->has_mean}, {"std", p->std, p->n_std, plan->std, &plan->has_std}};
   plan->scale = (float)p->scale;
   plan->has_scale = p->scale != 1;
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
@@ -93,13 +98,15 @@ static npuc_status plan_numbers(diag *d, const preprocess *p, preprocess_plan *p
       return npuc_fail(d, NPUC_DIAG_E1110, &place, "--preprocess: %s has %d numbers, the data has %lld channels", lists[i].key, lists[i].n,
                        (long long)plan->channels);
     }
-    for (int64_t c = 0; c < plan->channels && c < PREPROCESS_MAX_CHANNELS; c++) lists[i].to[c] = (float)lists[i].from[lists[i].n == 1 ? 0 : c];
+    for (int64_t c = 0; c < plan->channels && c < PREPROCESS_MAX_CHANNELS; c++)
+      lists[i].to[c] = (float)lists[i].from[lists[i].n == 1 ? 0 : c];
     if (lists[i].n == 1) lists[i].to[0] = (float)lists[i].from[0];
   }
   return NPUC_OK;
 }
 
-npuc_status npuc_preprocess_plan(diag *d, const preprocess *p, dtype type, const shape *record, const shape *wanted, preprocess_plan *out_plan) {
+npuc_status npuc_preprocess_plan(diag *d, const preprocess *p, dtype type, const shape *record, const shape *wanted,
+                                 preprocess_plan *out_plan) {
   preprocess_plan *plan = out_plan;
   *plan = (preprocess_plan){.type = type, .scale = 1};
   plan->to = plan->from = p && p->layout == LAYOUT_NHWC ? LAYOUT_NHWC : LAYOUT_NCHW;
@@ -119,7 +126,8 @@ npuc_status npuc_preprocess_plan(diag *d, const preprocess *p, dtype type, const
   if (is_picture) {
     shape made = picture_shape(plan->channels, plan->out_height, plan->out_width, plan->to);
     bool turns = plan->from != plan->to && record->rank == 3;
-    if (!same_dims(&made, wanted) || (turns && !may_turn && !same_dims(record, wanted))) return fail_shape(d, record, wanted, moves ? &made : NULL);
+    if (!same_dims(&made, wanted) || (turns && !may_turn && !same_dims(record, wanted)))
+      return fail_shape(d, record, wanted, moves ? &made : NULL);
   } else if (!same_dims(record, wanted) && !(elements == want && (record->rank <= 1 || wanted->rank <= 1))) {
     return fail_shape(d, record, wanted, NULL);
   }
@@ -187,14 +195,25 @@ static void place_pictures(const preprocess_plan *p, const float *from, float *o
   }
 }
 
+static void scale_all(const preprocess_plan *p, int64_t n, float *out) {
+  if (p->to == LAYOUT_NHWC) {
+    for (int64_t i = 0; i < n; i += p->channels) {
+      for (int64_t c = 0; c < p->channels; c++) out[i + c] = scaled(p, c, out[i + c]);
+    }
+    return;
+  }
+  int64_t plane = p->height * p->width;
+  for (int64_t c = 0; c < p->channels; c++) {
+    for (int64_t i = c * plane; i < (c + 1) * plane; i++) out[i] = scaled(p, c, out[i]);
+  }
+}
+
 npuc_status npuc_preprocess_apply(diag *d, const preprocess_plan *plan, const void *record, float *out) {
   int64_t n = plan->channels * plan->height * plan->width;
   bool in_place = plan->from == plan->to && !plan->resamples && plan->out_height == plan->height && plan->out_width == plan->width;
   if (in_place) {
     to_float(record, plan->type, n, out);
-    int64_t plane = plan->height * plan->width;
-    bool channels_last = plan->to == LAYOUT_NHWC;
-    for (int64_t i = 0; i < n; i++) out[i] = scaled(plan, channels_last ? i % plan->channels : i / plane, out[i]);
+    scale_all(plan, n, out);
     return NPUC_OK;
   }
   float *from = npuc_buffer_create((size_t)n * sizeof *from);

@@ -38,9 +38,9 @@ char *npuc_preprocess_print(arena *a, const preprocess *p);
 
 /* How records of one shape become inputs of another: decided once, applied to each. */
 typedef struct preprocess_plan {
-  dtype type;                          /* of the record */
-  int64_t channels, height, width;     /* of the record as a picture; 1, 1, elements when it is none */
-  image_layout from, to;               /* equal: no transposition */
+  dtype type;                      /* of the record */
+  int64_t channels, height, width; /* of the record as a picture; 1, 1, elements when it is none */
+  image_layout from, to;           /* equal: no transposition */
   int64_t resized_height, resized_width, top, left, out_height, out_width;
   bool resamples;
   float scale;
@@ -49,7 +49,8 @@ typedef struct preprocess_plan {
 } preprocess_plan;
 
 /* `record` and `wanted` are shapes of one sample, without the batch axis. p may be NULL (conversion alone). E1101 when they do not fit: both are named. */
-npuc_status npuc_preprocess_plan(diag *d, const preprocess *p, dtype type, const shape *record, const shape *wanted, preprocess_plan *out_plan) NPUC_MUST_USE;
+npuc_status npuc_preprocess_plan(diag *d, const preprocess *p, dtype type, const shape *record, const shape *wanted,
+                                 preprocess_plan *out_plan) NPUC_MUST_USE;
 /* `record` is of the plan's type and shape, at any alignment; `out` has room for the wanted elements. Thread-safe. */
 npuc_status npuc_preprocess_apply(diag *d, const preprocess_plan *plan, const void *record, float *out) NPUC_MUST_USE;
 

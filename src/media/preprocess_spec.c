@@ -80,8 +80,9 @@ static npuc_status set_key(diag *d, preprocess *p, const char *key, const char *
   }
   diag_place place = {.attribute = key};
   const char *near = npuc_nearest(key, keys, sizeof keys / sizeof *keys);
-  npuc_status status = npuc_fail(d, NPUC_DIAG_E1110, &place, "--preprocess: there is no key '%s'%s%s%s", key, near ? "; did you mean '" : "",
-                                 near ? near : "", near ? "'?" : "; known are scale, mean, std, resize, crop, layout");
+  npuc_status status =
+      npuc_fail(d, NPUC_DIAG_E1110, &place, "--preprocess: there is no key '%s'%s%s%s", key, near ? "; did you mean '" : "",
+                near ? near : "", near ? "'?" : "; known are scale, mean, std, resize, crop, layout");
   return status;
 }
 
@@ -132,7 +133,8 @@ static npuc_status parse_json(diag *d, arena *a, const char *path, preprocess *p
                      : NULL;
   npuc_status status = NPUC_OK;
   if (!json_is_object(root)) {
-    status = npuc_fail(d, NPUC_DIAG_E1110, &place, "the preprocessing file is no JSON object%s%s", root || npuc_file_size(file) > (size_t)1 << 20 ? "" : ": ",
+    status = npuc_fail(d, NPUC_DIAG_E1110, &place, "the preprocessing file is no JSON object%s%s",
+                       root || npuc_file_size(file) > (size_t)1 << 20 ? "" : ": ",
                        root || npuc_file_size(file) > (size_t)1 << 20 ? "" : error.text);
   }
   const char *key;
@@ -154,7 +156,8 @@ npuc_status npuc_preprocess_parse(diag *d, arena *a, const char *text, preproces
   *out_preprocess = p;
   if (!*text) return NPUC_OK;
   bool is_file = npuc_path_exists(text) && !npuc_path_is_dir(text);
-  if (!is_file && !strchr(text, '=') && strlen(text) > 5 && strcmp(text + strlen(text) - 5, ".json") == 0) is_file = true; /* so that its absence is named */
+  if (!is_file && !strchr(text, '=') && strlen(text) > 5 && strcmp(text + strlen(text) - 5, ".json") == 0)
+    is_file = true; /* so that its absence is named */
   return is_file ? parse_json(d, a, text, p) : parse_inline(d, a, text, p);
 }
 

@@ -56,7 +56,8 @@ npuc_status npuc_dataset_plan(diag *d, const dataset *s, size_t port, dtype type
   return status;
 }
 
-npuc_status npuc_dataset_convert(const dataset *s, diag *d, size_t port, const tensor *record, const preprocess_plan *plan, tensor *out_input) {
+npuc_status npuc_dataset_convert(const dataset *s, diag *d, size_t port, const tensor *record, const preprocess_plan *plan,
+                                 tensor *out_input) {
   if (out_input->type == DTYPE_F32) return npuc_preprocess_apply(d, plan, record->data, out_input->data);
   if (record->type == out_input->type) {
     if (record->bytes) memcpy(out_input->data, record->data, record->bytes);
@@ -65,8 +66,10 @@ npuc_status npuc_dataset_convert(const dataset *s, diag *d, size_t port, const t
   int64_t n = npuc_tensor_elements(out_input);
   bool whole = npuc_dtype_is_integer(record->type) && npuc_dtype_is_integer(out_input->type);
   for (int64_t i = 0; i < n; i++) {
-    if (whole) npuc_tensor_set_int(out_input, i, npuc_tensor_get_int(record, i));
-    else npuc_tensor_set(out_input, i, npuc_tensor_get(record, i));
+    if (whole)
+      npuc_tensor_set_int(out_input, i, npuc_tensor_get_int(record, i));
+    else
+      npuc_tensor_set(out_input, i, npuc_tensor_get(record, i));
   }
   (void)s;
   (void)port;
@@ -95,12 +98,14 @@ npuc_status npuc_dataset_use_arrays(diag *d, dataset *s) {
   s->sample = sample_arrays;
   for (size_t k = 0; k < s->n_ports; k++) {
     const tensor *array = &s->arrays[k];
-    if (array->shape.rank < 1) return npuc_dataset_fail(d, s, NPUC_DIAG_E1106, "the array for '%s' is a scalar; its first axis should be the samples", s->ports[k].port.name);
+    if (array->shape.rank < 1)
+      return npuc_dataset_fail(d, s, NPUC_DIAG_E1106, "the array for '%s' is a scalar; its first axis should be the samples",
+                               s->ports[k].port.name);
     size_t n = (size_t)array->shape.dims[0];
     if (k == 0) s->count = n;
     if (n != s->count) {
-      return npuc_dataset_fail(d, s, NPUC_DIAG_E1106, "the array for '%s' has %zu samples, the one for '%s' %zu", s->ports[k].port.name, n, s->ports[0].port.name,
-                               s->count);
+      return npuc_dataset_fail(d, s, NPUC_DIAG_E1106, "the array for '%s' has %zu samples, the one for '%s' %zu", s->ports[k].port.name, n,
+                               s->ports[0].port.name, s->count);
     }
     if (n == 0) return npuc_dataset_fail(d, s, NPUC_DIAG_E1103, "it has no samples");
     shape record = record_shape(array);
@@ -114,17 +119,29 @@ npuc_status npuc_dataset_read_labels(diag *d, dataset *s, const char *path) {
   if (!npuc_path_exists(path)) return NPUC_OK;
   NPUC_TRY(npuc_npy_read(d, path, &s->labels));
   int64_t n = npuc_tensor_elements(&s->labels);
-  if (!npuc_dtype_is_integer(s->labels.type)) return npuc_dataset_fail(d, s, NPUC_DIAG_E1106, "the labels in %s are %s, not integers", path, npuc_dtype_name(s->labels.type));
-  if ((uint64_t)n != s->count) return npuc_dataset_fail(d, s, NPUC_DIAG_E1106, "%s has %lld labels for %zu samples", path, (long long)n, s->count);
+  if (!npuc_dtype_is_integer(s->labels.type))
+    return npuc_dataset_fail(d, s, NPUC_DIAG_E1106, "the labels in %s are %s, not integers", path, npuc_dtype_name(s->labels.type));
+  if ((uint64_t)n != s->count)
+    return npuc_dataset_fail(d, s, NPUC_DIAG_E1106, "%s has %lld labels for %zu samples", path, (long long)n, s->count);
   s->has_labels = true;
   return NPUC_OK;
 }
 
 /* -- kinds -- */
-static const struct { const char *name; dataset_opener *open; } kinds[] = {
-    {"npy", npuc_dataset_open_npy},         {"npz", npuc_dataset_open_npz},     {"raw", npuc_dataset_open_raw},       {"dir", npuc_dataset_open_dir},
-    {"cifar10", npuc_dataset_open_cifar10}, {"mnist", npuc_dataset_open_mnist}, {"random", npuc_dataset_open_random}, {"images", NULL},
-    {"audio", NULL},                        {"text", NULL},                     {"jsonl", NULL}};
+static const struct {
+  const char *name;
+  dataset_opener *open;
+} kinds[] = {{"npy", npuc_dataset_open_npy},
+             {"npz", npuc_dataset_open_npz},
+             {"raw", npuc_dataset_open_raw},
+             {"dir", npuc_dataset_open_dir},
+             {"cifar10", npuc_dataset_open_cifar10},
+             {"mnist", npuc_dataset_open_mnist},
+             {"random", npuc_dataset_open_random},
+             {"images", NULL},
+             {"audio", NULL},
+             {"text", NULL},
+             {"jsonl", NULL}};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 static int find_kind(const char *name, size_t n) {
@@ -142,11 +159,16 @@ static const char *guess_kind(const char *path) {
   const uint8_t *p = npuc_file_bytes(file);
   size_t n = npuc_file_size(file);
   const char *kind = NULL;
-  if (n >= 6 && memcmp(p, "\x93NUMPY", 6) == 0) kind = "npy";
-  else if (n >= 4 && (memcmp(p, "PK\3\4", 4) == 0 || memcmp(p, "PK\5\6", 4) == 0)) kind = "npz";
-  else if (n >= 4 && p[0] == 0 && p[1] == 0 && p[2] >= 8 && p[2] <= 14 && p[3] >= 1 && p[3] <= 4) kind = "mnist";
-  else if (n >= 2 && p[0] == 0x1f && p[1] == 0x8b) kind = "mnist";
-  else if (n > 0 && n % 3073 == 0) kind = "cifar10";
+  if (n >= 6 && memcmp(p, "\x93NUMPY", 6) == 0)
+    kind = "npy";
+  else if (n >= 4 && (memcmp(p, "PK\3\4", 4) == 0 || memcmp(p, "PK\5\6", 4) == 0))
+    kind = "npz";
+  else if (n >= 4 && p[0] == 0 && p[1] == 0 && p[2] >= 8 && p[2] <= 14 && p[3] >= 1 && p[3] <= 4)
+    kind = "mnist";
+  else if (n >= 2 && p[0] == 0x1f && p[1] == 0x8b)
+    kind = "mnist";
+  else if (n > 0 && n % 3073 == 0)
+    kind = "cifar10";
   npuc_file_release(file);
   return kind;
 }
@@ -156,8 +178,12 @@ static npuc_status fail_kind(diag *d, const dataset *s, const char *prefix) {
   for (int i = 0; i < N_KINDS; i++) names[i] = kinds[i].name;
   const char *near = prefix ? npuc_nearest(prefix, names, N_KINDS) : NULL;
   npuc_status status;
-  if (prefix) status = npuc_dataset_fail(d, s, NPUC_DIAG_E1102, "'%s' is no kind of data%s%s%s", prefix, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-  else status = npuc_dataset_fail(d, s, NPUC_DIAG_E1102, "the file's content is none of the kinds that are recognised (npy, npz, mnist, cifar10, a folder)");
+  if (prefix)
+    status = npuc_dataset_fail(d, s, NPUC_DIAG_E1102, "'%s' is no kind of data%s%s%s", prefix, near ? "; did you mean '" : "",
+                               near ? near : "", near ? "'?" : "");
+  else
+    status = npuc_dataset_fail(d, s, NPUC_DIAG_E1102,
+                               "the file's content is none of the kinds that are recognised (npy, npz, mnist, cifar10, a folder)");
   if (near) npuc_fix(d, "%s%s", near, strchr(s->text, ':'));
   if (!prefix) npuc_fix(d, "raw:uint8:3x32x32:%s", s->text);
   return status;
@@ -168,7 +194,8 @@ static npuc_status open_text(diag *d, dataset *s) {
   int kind = -1;
   if (colon && !npuc_path_exists(s->text)) {
     kind = find_kind(s->text, (size_t)(colon - s->text));
-    if (kind < 0 && !memchr(s->text, '/', (size_t)(colon - s->text))) return fail_kind(d, s, npuc_arena_strn(s->arena, s->text, (size_t)(colon - s->text)));
+    if (kind < 0 && !memchr(s->text, '/', (size_t)(colon - s->text)))
+      return fail_kind(d, s, npuc_arena_strn(s->arena, s->text, (size_t)(colon - s->text)));
     path = colon + 1;
   }
   if (kind < 0) {
@@ -211,7 +238,8 @@ static npuc_status set_ports(diag *d, dataset *s, const sample_port *ports, size
   return NPUC_OK;
 }
 
-npuc_status npuc_dataset_open(diag *d, const char *text, const preprocess *p, const sample_port *ports, size_t n_ports, uint64_t seed, dataset **out_dataset) {
+npuc_status npuc_dataset_open(diag *d, const char *text, const preprocess *p, const sample_port *ports, size_t n_ports, uint64_t seed,
+                              dataset **out_dataset) {
   *out_dataset = NULL;
   dataset *s = npuc_xcalloc(1, sizeof *s);
   s->arena = npuc_arena_create();
@@ -280,7 +308,8 @@ npuc_status npuc_dataset_check(const dataset *s, diag *d, size_t limit) {
   if (s->count == 0) return npuc_dataset_fail(d, s, NPUC_DIAG_E1103, "it has no samples");
   tensor *inputs = npuc_xcalloc(s->n_ports ? s->n_ports : 1, sizeof *inputs);
   npuc_status status = NPUC_OK;
-  for (size_t k = 0; k < s->n_ports && status == NPUC_OK; k++) status = npuc_tensor_create(d, s->ports[k].port.type, &s->ports[k].port.shape, &inputs[k]);
+  for (size_t k = 0; k < s->n_ports && status == NPUC_OK; k++)
+    status = npuc_tensor_create(d, s->ports[k].port.type, &s->ports[k].port.shape, &inputs[k]);
   if (status == NPUC_OK) status = check_samples(s, d, limit && limit < s->count ? limit : s->count, inputs);
   for (size_t k = 0; k < s->n_ports; k++) npuc_tensor_release(&inputs[k]);
   free(inputs);

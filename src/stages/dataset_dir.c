@@ -76,7 +76,8 @@ npuc_status npuc_dataset_open_dir(diag *d, dataset *s, const char *path) {
   for (size_t i = 0; i < n; i++) {
     if (names[i][0] == '.' || strcmp(names[i], "labels.npy") == 0) continue;
     n_pictures += is_picture(names[i]);
-    if (ends_with(names[i], ".npy") || ends_with(names[i], ".npz") || npuc_path_is_dir(npuc_path_join(s->arena, path, names[i]))) s->files[s->count++] = names[i];
+    if (ends_with(names[i], ".npy") || ends_with(names[i], ".npz") || npuc_path_is_dir(npuc_path_join(s->arena, path, names[i])))
+      s->files[s->count++] = names[i];
   }
   if (s->count == 0 && n_pictures) {
     npuc_status status = npuc_dataset_fail(d, s, NPUC_DIAG_E1107, "folders of pictures are not read yet");

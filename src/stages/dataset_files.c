@@ -145,7 +145,8 @@ npuc_status npuc_dataset_open_mnist(diag *d, dataset *s, const char *path) {
   if (!labels || !npuc_path_exists(labels)) return NPUC_OK;
   NPUC_TRY(npuc_idx_read(d, labels, &s->labels));
   if (!npuc_dtype_is_integer(s->labels.type) || (uint64_t)npuc_tensor_elements(&s->labels) != s->count) {
-    return npuc_dataset_fail(d, s, NPUC_DIAG_E1106, "%s has %" PRId64 " labels for %zu samples", labels, npuc_tensor_elements(&s->labels), s->count);
+    return npuc_dataset_fail(d, s, NPUC_DIAG_E1106, "%s has %" PRId64 " labels for %zu samples", labels, npuc_tensor_elements(&s->labels),
+                             s->count);
   }
   s->has_labels = true;
   return NPUC_OK;
@@ -171,10 +172,14 @@ static npuc_status sample_random(const dataset *s, diag *d, size_t index, tensor
     int64_t n = npuc_tensor_elements(t);
     for (int64_t i = 0; i < n; i++) {
       uint64_t r = next_random(&state);
-      if (npuc_dtype_kind(t->type) == KIND_FLOAT) npuc_tensor_set(t, i, (double)(r >> 40) * 0x1p-23 - 1);
-      else if (t->type == DTYPE_U8) npuc_tensor_set_int(t, i, (int64_t)(r >> 56));
-      else if (t->type == DTYPE_I8) npuc_tensor_set_int(t, i, (int64_t)(r >> 56) - 128);
-      else npuc_tensor_set_int(t, i, (int64_t)(r >> 63));
+      if (npuc_dtype_kind(t->type) == KIND_FLOAT)
+        npuc_tensor_set(t, i, (double)(r >> 40) * 0x1p-23 - 1);
+      else if (t->type == DTYPE_U8)
+        npuc_tensor_set_int(t, i, (int64_t)(r >> 56));
+      else if (t->type == DTYPE_I8)
+        npuc_tensor_set_int(t, i, (int64_t)(r >> 56) - 128);
+      else
+        npuc_tensor_set_int(t, i, (int64_t)(r >> 63));
     }
   }
   return NPUC_OK;

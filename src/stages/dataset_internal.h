@@ -32,14 +32,16 @@ struct dataset {
 
 /* The part of DATA after the kind. Each opener fills count, labels, arrays or files, and sample. */
 typedef npuc_status dataset_opener(diag *d, dataset *s, const char *path);
-dataset_opener npuc_dataset_open_npy, npuc_dataset_open_npz, npuc_dataset_open_raw, npuc_dataset_open_cifar10, npuc_dataset_open_mnist, npuc_dataset_open_dir,
-    npuc_dataset_open_random;
+dataset_opener npuc_dataset_open_npy, npuc_dataset_open_npz, npuc_dataset_open_raw, npuc_dataset_open_cifar10, npuc_dataset_open_mnist,
+    npuc_dataset_open_dir, npuc_dataset_open_random;
 
 /* Samples of `arrays`: checks that the first axes agree, plans each port's conversion. */
 npuc_status npuc_dataset_use_arrays(diag *d, dataset *s) NPUC_MUST_USE;
 /* One record (shape without batch axis, or with one of 1) into a port. */
-npuc_status npuc_dataset_convert(const dataset *s, diag *d, size_t port, const tensor *record, const preprocess_plan *plan, tensor *out_input) NPUC_MUST_USE;
-npuc_status npuc_dataset_plan(diag *d, const dataset *s, size_t port, dtype type, const shape *record, preprocess_plan *out_plan) NPUC_MUST_USE;
+npuc_status npuc_dataset_convert(const dataset *s, diag *d, size_t port, const tensor *record, const preprocess_plan *plan,
+                                 tensor *out_input) NPUC_MUST_USE;
+npuc_status npuc_dataset_plan(diag *d, const dataset *s, size_t port, dtype type, const shape *record,
+                              preprocess_plan *out_plan) NPUC_MUST_USE;
 /* Labels from PATH when it is there; their number must be `count`. */
 npuc_status npuc_dataset_read_labels(diag *d, dataset *s, const char *path) NPUC_MUST_USE;
 npuc_status npuc_dataset_fail(diag *d, const dataset *s, diag_code code, const char *format, ...) NPUC_PRINTF(4, 5);

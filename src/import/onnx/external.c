@@ -34,7 +34,8 @@ static npuc_status check_inside(onnx_source *s, const diag_place *place, const c
   bool inside = strncmp(real, s->real_folder, n) == 0 && (real[n] == '/' || n == 1);
   free(real);
   if (inside) return NPUC_OK;
-  npuc_status status = npuc_fail(s->d, NPUC_DIAG_E0307, place, "external data: '%s' is a symbolic link that leaves the model's folder", where);
+  npuc_status status =
+      npuc_fail(s->d, NPUC_DIAG_E0307, place, "external data: '%s' is a symbolic link that leaves the model's folder", where);
   npuc_fix(s->d, "cp -L '%s' '%s.copy' && mv '%s.copy' '%s'", path, path, path, path);
   return status;
 }
@@ -67,8 +68,9 @@ npuc_status npuc_onnx_external(onnx_source *s, const char *tensor_name, const ex
                      (unsigned long long)range->length, bytes);
   }
   if (range->offset > size || bytes > size - range->offset) {
-    return npuc_fail(s->d, NPUC_DIAG_E0306, &place, "external data file '%s' has %zu bytes; the tensor's %zu bytes at offset %llu lie beyond its end",
-                     range->location, size, bytes, (unsigned long long)range->offset);
+    return npuc_fail(s->d, NPUC_DIAG_E0306, &place,
+                     "external data file '%s' has %zu bytes; the tensor's %zu bytes at offset %llu lie beyond its end", range->location,
+                     size, bytes, (unsigned long long)range->offset);
   }
   io_tensor->data = bytes ? (uint8_t *)npuc_blob_data(b) + range->offset : NULL;
   io_tensor->owner = b;

@@ -127,9 +127,11 @@ static npuc_status add_inputs(onnx_source *s, const graph_record *record) {
       continue;
     }
     if (known) return fail_duplicate(s, v.name, "an input");
-    if (v.has_type && !v.is_tensor) return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the input is no tensor (a sequence, map, optional or sparse tensor)");
+    if (v.has_type && !v.is_tensor)
+      return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the input is no tensor (a sequence, map, optional or sparse tensor)");
     if (v.type == DTYPE_NONE || npuc_dtype_bits(v.type) == 0) {
-      return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the input's element type is %s", v.type == DTYPE_STRING ? "string" : "not given or unknown");
+      return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the input's element type is %s",
+                       v.type == DTYPE_STRING ? "string" : "not given or unknown");
     }
     for (int32_t k = 0; k < v.shape.rank; k++) {
       if (v.shape.dims[k] == DIM_UNKNOWN) v.shape.dims[k] = npuc_module_fresh_symbol(s->m);
@@ -176,8 +178,8 @@ static npuc_status resolve_inputs(onnx_source *s, onnx_node *n) {
     n->inputs[i] = npuc_graph_value(s->g, name);
     if (n->inputs[i]) continue;
     const char *near = nearest_value(s, name);
-    return npuc_onnx_fail(s, n, NPUC_DIAG_E0417, NULL, "input %zu, '%s', is defined nowhere%s%s%s", i, name, near ? " (nearest: '" : "", near ? near : "",
-                          near ? "')" : "");
+    return npuc_onnx_fail(s, n, NPUC_DIAG_E0417, NULL, "input %zu, '%s', is defined nowhere%s%s%s", i, name, near ? " (nearest: '" : "",
+                          near ? near : "", near ? "')" : "");
   }
   return NPUC_OK;
 }
@@ -222,10 +224,11 @@ static npuc_status add_outputs(onnx_source *s, const graph_record *record) {
     value *v = npuc_graph_value(s->g, info.name);
     if (!v) {
       const char *near = nearest_value(s, info.name);
-      return npuc_fail(s->d, NPUC_DIAG_E0417, &place, "the graph's output '%s' is defined nowhere%s%s%s", info.name, near ? " (nearest: '" : "",
-                       near ? near : "", near ? "')" : "");
+      return npuc_fail(s->d, NPUC_DIAG_E0417, &place, "the graph's output '%s' is defined nowhere%s%s%s", info.name,
+                       near ? " (nearest: '" : "", near ? near : "", near ? "')" : "");
     }
-    if (info.has_type && !info.is_tensor) return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the output is no tensor (a sequence, map, optional or sparse tensor)");
+    if (info.has_type && !info.is_tensor)
+      return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the output is no tensor (a sequence, map, optional or sparse tensor)");
     if (v->is_output) return fail_duplicate(s, info.name, "an output");
     npuc_graph_add_output(s->g, v);
   }
@@ -241,8 +244,9 @@ static npuc_status quant_of(onnx_source *s, value *v, const value *scale, const 
   const tensor *a = scale->constant, *b = zero_point->constant;
   int64_t n = npuc_tensor_elements(a);
   if (a->type != DTYPE_F32 || n < 1 || npuc_tensor_elements(b) != n) {
-    return npuc_fail(s->d, NPUC_DIAG_E0313, &place, "the scale must be float32, and scale and zero point of equal length (they have %lld and %lld elements)",
-                     (long long)n, (long long)npuc_tensor_elements(b));
+    return npuc_fail(s->d, NPUC_DIAG_E0313, &place,
+                     "the scale must be float32, and scale and zero point of equal length (they have %lld and %lld elements)", (long long)n,
+                     (long long)npuc_tensor_elements(b));
   }
   const quant_axis *axis = npuc_map_get(s->quant_axes, v->name);
   const quant q = {.axis = axis ? axis->axis : n > 1 ? 0 : -1, .scale = *a, .zero_point = *b};
@@ -283,10 +287,13 @@ static void remove_annotation_tensors(onnx_source *s) {
 
 /* -- all of it -- */
 static npuc_status gather(onnx_source *s, pb_reader message, graph_record *record) {
-  struct { uint32_t number; pb_reader **list; size_t *n; } lists[] = {
-      {GRAPH_NODE, &record->nodes, &record->n_nodes},       {GRAPH_INITIALIZER, &record->initializers, &record->n_initializers},
-      {GRAPH_INPUT, &record->inputs, &record->n_inputs},    {GRAPH_OUTPUT, &record->outputs, &record->n_outputs},
-      {GRAPH_VALUE_INFO, &record->infos, &record->n_infos}, {GRAPH_ANNOTATION, &record->annotations, &record->n_annotations}};
+  struct {
+    uint32_t number;
+    pb_reader **list;
+    size_t *n;
+  } lists[] = {{GRAPH_NODE, &record->nodes, &record->n_nodes},       {GRAPH_INITIALIZER, &record->initializers, &record->n_initializers},
+               {GRAPH_INPUT, &record->inputs, &record->n_inputs},    {GRAPH_OUTPUT, &record->outputs, &record->n_outputs},
+               {GRAPH_VALUE_INFO, &record->infos, &record->n_infos}, {GRAPH_ANNOTATION, &record->annotations, &record->n_annotations}};
   size_t n_lists = sizeof lists / sizeof *lists;
   pb_reader r = message;
   pb_field f;

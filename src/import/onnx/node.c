@@ -29,18 +29,30 @@ typedef struct attribute_counts {
 
 static onnx_attribute_type type_of_field(uint32_t number) {
   switch (number) {
-    case ATTRIBUTE_F: return ONNX_FLOAT;
-    case ATTRIBUTE_I: return ONNX_INT;
-    case ATTRIBUTE_S: return ONNX_STRING;
-    case ATTRIBUTE_T: return ONNX_TENSOR;
-    case ATTRIBUTE_G: return ONNX_GRAPH;
-    case ATTRIBUTE_FLOATS: return ONNX_FLOATS;
-    case ATTRIBUTE_INTS: return ONNX_INTS;
-    case ATTRIBUTE_STRINGS: return ONNX_STRINGS;
-    case ATTRIBUTE_TENSORS: return ONNX_TENSORS;
-    case ATTRIBUTE_GRAPHS: return ONNX_GRAPHS;
-    case ATTRIBUTE_SPARSE: return ONNX_SPARSE;
-    default: return ONNX_UNDEFINED;
+    case ATTRIBUTE_F:
+      return ONNX_FLOAT;
+    case ATTRIBUTE_I:
+      return ONNX_INT;
+    case ATTRIBUTE_S:
+      return ONNX_STRING;
+    case ATTRIBUTE_T:
+      return ONNX_TENSOR;
+    case ATTRIBUTE_G:
+      return ONNX_GRAPH;
+    case ATTRIBUTE_FLOATS:
+      return ONNX_FLOATS;
+    case ATTRIBUTE_INTS:
+      return ONNX_INTS;
+    case ATTRIBUTE_STRINGS:
+      return ONNX_STRINGS;
+    case ATTRIBUTE_TENSORS:
+      return ONNX_TENSORS;
+    case ATTRIBUTE_GRAPHS:
+      return ONNX_GRAPHS;
+    case ATTRIBUTE_SPARSE:
+      return ONNX_SPARSE;
+    default:
+      return ONNX_UNDEFINED;
   }
 }
 
@@ -74,19 +86,32 @@ static npuc_status parse_attribute(onnx_source *s, const onnx_node *n, pb_reader
   bool has_tensor = false;
   while (npuc_pb_next(&r, &f)) {
     switch (f.number) {
-      case ATTRIBUTE_NAME: a->name = npuc_onnx_text(s, &r, &f); break;
-      case ATTRIBUTE_F: a->f = npuc_pb_float(&r, &f); break;
-      case ATTRIBUTE_I: a->i = npuc_pb_int(&r, &f); break;
-      case ATTRIBUTE_S: if (a->type == ONNX_STRING) a->s = npuc_onnx_text(s, &r, &f); break;
+      case ATTRIBUTE_NAME:
+        a->name = npuc_onnx_text(s, &r, &f);
+        break;
+      case ATTRIBUTE_F:
+        a->f = npuc_pb_float(&r, &f);
+        break;
+      case ATTRIBUTE_I:
+        a->i = npuc_pb_int(&r, &f);
+        break;
+      case ATTRIBUTE_S:
+        if (a->type == ONNX_STRING) a->s = npuc_onnx_text(s, &r, &f);
+        break;
       case ATTRIBUTE_T:
         inner = npuc_pb_message(&r, &f);
         has_tensor = true;
         break;
-      case ATTRIBUTE_INTS: npuc_pb_read_varints(&r, &f, a->ints.values, &n_ints); break;
-      case ATTRIBUTE_FLOATS: npuc_pb_read_fixed(&r, &f, 4, a->floats.values, &n_floats); break;
+      case ATTRIBUTE_INTS:
+        npuc_pb_read_varints(&r, &f, a->ints.values, &n_ints);
+        break;
+      case ATTRIBUTE_FLOATS:
+        npuc_pb_read_fixed(&r, &f, 4, a->floats.values, &n_floats);
+        break;
       case ATTRIBUTE_REF_NAME:
         return npuc_onnx_fail(s, n, NPUC_DIAG_E0412, a->name, "the attribute refers to a function's attribute, outside any function");
-      default: break;
+      default:
+        break;
     }
   }
   a->ints.count = (int32_t)n_ints;
@@ -135,13 +160,26 @@ npuc_status npuc_onnx_parse_node(onnx_source *s, pb_reader message, onnx_node **
   pb_field f;
   while (npuc_pb_next(&r, &f)) {
     switch (f.number) {
-      case NODE_INPUT: n->input_names[n->n_input_names++] = npuc_onnx_text(s, &r, &f); break;
-      case NODE_OUTPUT: n->output_names[n->n_output_names++] = npuc_onnx_text(s, &r, &f); break;
-      case NODE_NAME: n->name = f.span.n ? npuc_onnx_text(s, &r, &f) : NULL; break;
-      case NODE_OP_TYPE: n->type = npuc_onnx_text(s, &r, &f); break;
-      case NODE_DOMAIN: n->domain = npuc_onnx_text(s, &r, &f); break;
-      case NODE_METADATA: read_metadata(s, &r, &f, n); break;
-      default: break;
+      case NODE_INPUT:
+        n->input_names[n->n_input_names++] = npuc_onnx_text(s, &r, &f);
+        break;
+      case NODE_OUTPUT:
+        n->output_names[n->n_output_names++] = npuc_onnx_text(s, &r, &f);
+        break;
+      case NODE_NAME:
+        n->name = f.span.n ? npuc_onnx_text(s, &r, &f) : NULL;
+        break;
+      case NODE_OP_TYPE:
+        n->type = npuc_onnx_text(s, &r, &f);
+        break;
+      case NODE_DOMAIN:
+        n->domain = npuc_onnx_text(s, &r, &f);
+        break;
+      case NODE_METADATA:
+        read_metadata(s, &r, &f, n);
+        break;
+      default:
+        break;
     }
   }
   NPUC_TRY(npuc_pb_finish(&r, s->d, "NodeProto"));
@@ -192,19 +230,25 @@ void npuc_onnx_set_input(onnx_source *s, onnx_node *n, int32_t index, value *v) 
 
 /* -- into the IR -- */
 static const char *type_name(onnx_attribute_type t) {
-  static const char *const names[] = {"nothing", "a float", "an integer", "a string",  "a tensor", "a graph",
-                                      "floats",  "integers", "strings",    "tensors", "graphs",   "a sparse tensor"};
+  static const char *const names[] = {"nothing", "a float",  "an integer", "a string", "a tensor", "a graph",
+                                      "floats",  "integers", "strings",    "tensors",  "graphs",   "a sparse tensor"};
   return (size_t)t < sizeof names / sizeof *names ? names[t] : "an unknown kind";
 }
 
 static onnx_attribute_type type_of_kind(attr_kind kind) {
   switch (kind) {
-    case ATTR_INT: return ONNX_INT;
-    case ATTR_FLOAT: return ONNX_FLOAT;
-    case ATTR_STRING: return ONNX_STRING;
-    case ATTR_INTS: return ONNX_INTS;
-    case ATTR_FLOATS: return ONNX_FLOATS;
-    case ATTR_TENSOR: return ONNX_TENSOR;
+    case ATTR_INT:
+      return ONNX_INT;
+    case ATTR_FLOAT:
+      return ONNX_FLOAT;
+    case ATTR_STRING:
+      return ONNX_STRING;
+    case ATTR_INTS:
+      return ONNX_INTS;
+    case ATTR_FLOATS:
+      return ONNX_FLOATS;
+    case ATTR_TENSOR:
+      return ONNX_TENSOR;
   }
   return ONNX_UNDEFINED;
 }
@@ -214,8 +258,8 @@ static npuc_status fail_unknown_attribute(onnx_source *s, const onnx_node *n, co
   const char **known = NPUC_NEW_ARRAY(s->scratch, count, const char *);
   for (size_t i = 0; i < count; i++) known[i] = op->attributes[i].name;
   const char *near = npuc_nearest(name, known, count);
-  npuc_status status = npuc_onnx_fail(s, n, NPUC_DIAG_E0412, name, "%s has no attribute '%s'%s%s%s", n->type, name, near ? " (nearest: '" : "",
-                                      near ? near : "", near ? "')" : "");
+  npuc_status status = npuc_onnx_fail(s, n, NPUC_DIAG_E0412, name, "%s has no attribute '%s'%s%s%s", n->type, name,
+                                      near ? " (nearest: '" : "", near ? near : "", near ? "')" : "");
   npuc_fix(s->d, "npuc ops %s", n->type);
   return status;
 }
@@ -223,16 +267,25 @@ static npuc_status fail_unknown_attribute(onnx_source *s, const onnx_node *n, co
 static void store_attribute(module *m, const attr_field *field, const onnx_attribute *a, void *attributes) {
   void *to = (char *)attributes + field->offset;
   switch (field->kind) {
-    case ATTR_INT: *(int64_t *)to = a->i; break;
-    case ATTR_FLOAT: *(float *)to = a->f; break;
-    case ATTR_STRING: *(const char **)to = a->s; break;
+    case ATTR_INT:
+      *(int64_t *)to = a->i;
+      break;
+    case ATTR_FLOAT:
+      *(float *)to = a->f;
+      break;
+    case ATTR_STRING:
+      *(const char **)to = a->s;
+      break;
     case ATTR_INTS:
       *(int_list *)to = (int_list){npuc_arena_copy(m->arena, a->ints.values, (size_t)a->ints.count * sizeof(int64_t)), a->ints.count};
       break;
     case ATTR_FLOATS:
-      *(float_list *)to = (float_list){npuc_arena_copy(m->arena, a->floats.values, (size_t)a->floats.count * sizeof(float)), a->floats.count};
+      *(float_list *)to =
+          (float_list){npuc_arena_copy(m->arena, a->floats.values, (size_t)a->floats.count * sizeof(float)), a->floats.count};
       break;
-    case ATTR_TENSOR: *(const tensor **)to = a->t; break;
+    case ATTR_TENSOR:
+      *(const tensor **)to = a->t;
+      break;
   }
 }
 
@@ -262,11 +315,11 @@ static npuc_status fail_unknown_operator(onnx_source *s, const onnx_node *n) {
   bool is_default = !n->domain[0];
   npuc_status status;
   if (is_default) {
-    status = npuc_onnx_fail(s, n, NPUC_DIAG_E0421, NULL, "unknown operator %s (domain %s, opset %lld)%s%s", n->type, domain, (long long)s->opset,
-                            near ? "; nearest known: " : "", near ? near : "");
+    status = npuc_onnx_fail(s, n, NPUC_DIAG_E0421, NULL, "unknown operator %s (domain %s, opset %lld)%s%s", n->type, domain,
+                            (long long)s->opset, near ? "; nearest known: " : "", near ? near : "");
   } else {
-    status = npuc_onnx_fail(s, n, NPUC_DIAG_E0421, NULL, "unknown operator %s (domain %s)%s%s", n->type, domain, near ? "; nearest known: " : "",
-                            near ? near : "");
+    status = npuc_onnx_fail(s, n, NPUC_DIAG_E0421, NULL, "unknown operator %s (domain %s)%s%s", n->type, domain,
+                            near ? "; nearest known: " : "", near ? near : "");
   }
   npuc_fix(s->d, "npuc ops");
   return status;
@@ -299,14 +352,15 @@ npuc_status npuc_onnx_add_node(onnx_source *s, onnx_node *n) {
   NPUC_TRY(check_no_subgraph(s, n));
   const op_def *op = npuc_op_find(n->domain, n->type);
   if (!op) return fail_unknown_operator(s, n);
-  node *added = npuc_graph_insert_node_with_outputs(s->g, NULL, op, npuc_onnx_label(n), n->inputs, n->n_inputs, n->outputs,
-                                                    n->n_outputs, location_of(s, n));
+  node *added = npuc_graph_insert_node_with_outputs(s->g, NULL, op, npuc_onnx_label(n), n->inputs, n->n_inputs, n->outputs, n->n_outputs,
+                                                    location_of(s, n));
   added->place = n->place;
   added->place_reason = n->place_reason;
   NPUC_TRY(set_attributes(s, n, op, added->attributes));
   const onnx_attribute *axis = npuc_onnx_attribute(n, "axis");
   if (s->opset < 13 && (added->op == npuc_op(OP_SOFTMAX) || added->op == npuc_op(OP_LOGSOFTMAX))) {
-    s->softmaxes = npuc_arena_grow(s->scratch, s->softmaxes, s->n_softmaxes, s->n_softmaxes + 1, sizeof *s->softmaxes, &s->softmaxes_capacity);
+    s->softmaxes =
+        npuc_arena_grow(s->scratch, s->softmaxes, s->n_softmaxes, s->n_softmaxes + 1, sizeof *s->softmaxes, &s->softmaxes_capacity);
     s->softmaxes[s->n_softmaxes++] = (legacy_softmax){added, axis ? axis->i : 1};
   }
   return NPUC_OK;

@@ -58,7 +58,9 @@ static npuc_status check_function(onnx_source *s, pb_reader r) {
   if (strcmp(domain, "npuc") == 0 && npuc_op_find(domain, name)) return NPUC_OK;
   diag_place place = {.op = name};
   npuc_status status = npuc_fail(s->d, NPUC_DIAG_E0310, &place, "model-local function %s of domain '%s'", name, domain);
-  npuc_fix(s->d, "python3 -c \"import onnx, onnx.inliner as i, sys; onnx.save(i.inline_local_functions(onnx.load(sys.argv[1])), sys.argv[2])\" IN.onnx OUT.onnx");
+  npuc_fix(s->d,
+           "python3 -c \"import onnx, onnx.inliner as i, sys; onnx.save(i.inline_local_functions(onnx.load(sys.argv[1])), sys.argv[2])\" "
+           "IN.onnx OUT.onnx");
   return status;
 }
 
@@ -71,7 +73,9 @@ static npuc_status read_model_fields(onnx_source *s, pb_reader *r, model_record 
         s->ir_version = npuc_pb_int(r, &f);
         m->has_ir = true;
         break;
-      case MODEL_PRODUCER_NAME: m->producer = npuc_onnx_text(s, r, &f); break;
+      case MODEL_PRODUCER_NAME:
+        m->producer = npuc_onnx_text(s, r, &f);
+        break;
       case MODEL_GRAPH:
         m->graph = npuc_pb_message(r, &f);
         m->has_graph = true;
@@ -84,9 +88,14 @@ static npuc_status read_model_fields(onnx_source *s, pb_reader *r, model_record 
         npuc_onnx_entry(s, r, &f, &key, &text);
         npuc_map_put(s->m->metadata, key, npuc_arena_str(s->m->arena, text));
         break;
-      case MODEL_TRAINING_INFO: m->n_training++; break;
-      case MODEL_FUNCTIONS: NPUC_TRY(check_function(s, npuc_pb_message(r, &f))); break;
-      default: break;
+      case MODEL_TRAINING_INFO:
+        m->n_training++;
+        break;
+      case MODEL_FUNCTIONS:
+        NPUC_TRY(check_function(s, npuc_pb_message(r, &f)));
+        break;
+      default:
+        break;
     }
   }
   return npuc_pb_finish(r, s->d, "ModelProto");
@@ -94,15 +103,21 @@ static npuc_status read_model_fields(onnx_source *s, pb_reader *r, model_record 
 
 static npuc_status check_model(onnx_source *s, const model_record *m) {
   if (!m->has_ir || !m->has_graph || !m->has_opsets) {
-    return npuc_fail(s->d, NPUC_DIAG_E0301, NULL, "the file has no %s", !m->has_ir ? "IR version" : !m->has_graph ? "graph" : "opset import");
+    return npuc_fail(s->d, NPUC_DIAG_E0301, NULL, "the file has no %s",
+                     !m->has_ir      ? "IR version"
+                     : !m->has_graph ? "graph"
+                                     : "opset import");
   }
   if (s->ir_version < ONNX_OLDEST_IR || s->ir_version > ONNX_NEWEST_IR) {
-    return npuc_fail(s->d, NPUC_DIAG_E0302, NULL, "IR version %lld; npuc reads %d to %d", (long long)s->ir_version, ONNX_OLDEST_IR, ONNX_NEWEST_IR);
+    return npuc_fail(s->d, NPUC_DIAG_E0302, NULL, "IR version %lld; npuc reads %d to %d", (long long)s->ir_version, ONNX_OLDEST_IR,
+                     ONNX_NEWEST_IR);
   }
   if (s->opset < ONNX_OLDEST_OPSET || s->opset > ONNX_NEWEST_OPSET) {
-    npuc_status status = npuc_fail(s->d, NPUC_DIAG_E0303, NULL, "opset %lld of the default domain; npuc reads %d to %d", (long long)s->opset,
-                                   ONNX_OLDEST_OPSET, ONNX_NEWEST_OPSET);
-    npuc_fix(s->d, "python3 -c \"import onnx, onnx.version_converter as v, sys; onnx.save(v.convert_version(onnx.load(sys.argv[1]), 17), sys.argv[2])\" "
+    npuc_status status = npuc_fail(s->d, NPUC_DIAG_E0303, NULL, "opset %lld of the default domain; npuc reads %d to %d",
+                                   (long long)s->opset, ONNX_OLDEST_OPSET, ONNX_NEWEST_OPSET);
+    npuc_fix(s->d,
+             "python3 -c \"import onnx, onnx.version_converter as v, sys; onnx.save(v.convert_version(onnx.load(sys.argv[1]), 17), "
+             "sys.argv[2])\" "
              "IN.onnx OUT.onnx");
     return status;
   }

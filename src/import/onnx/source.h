@@ -20,7 +20,7 @@ typedef struct onnx_attribute {
 } onnx_attribute;
 
 typedef struct onnx_node {
-  const char *name;   /* NULL when the file has none */
+  const char *name; /* NULL when the file has none */
   const char *type, *domain;
   const char **input_names, **output_names; /* "" for omitted */
   size_t n_input_names, n_output_names;
@@ -49,16 +49,16 @@ typedef struct onnx_source {
   diag *d;
   module *m;
   graph *g;
-  arena *scratch;       /* records, gone after reading */
-  blob *file;           /* the .onnx file; owned by the module */
-  const char *folder;   /* of the file, as written */
-  char *real_folder;    /* resolved, malloc'd by realpath; NULL until external data is met */
-  map *external;        /* location -> blob, owned by the module */
-  map *quant_axes;      /* value name -> quant_axis */
+  arena *scratch;          /* records, gone after reading */
+  blob *file;              /* the .onnx file; owned by the module */
+  const char *folder;      /* of the file, as written */
+  char *real_folder;       /* resolved, malloc'd by realpath; NULL until external data is met */
+  map *external;           /* location -> blob, owned by the module */
+  map *quant_axes;         /* value name -> quant_axis */
   map *annotation_tensors; /* name -> value: initializers that annotations name */
-  map *dropped;         /* value name -> label of the node whose output it was */
+  map *dropped;            /* value name -> label of the node whose output it was */
   int64_t ir_version;
-  int64_t opset;        /* of the default domain; 0 until read */
+  int64_t opset; /* of the default domain; 0 until read */
   legacy_softmax *softmaxes;
   size_t n_softmaxes, softmaxes_capacity;
 } onnx_source;
@@ -69,14 +69,16 @@ const char *npuc_onnx_text(onnx_source *s, pb_reader *r, const pb_field *f);
 void npuc_onnx_entry(onnx_source *s, pb_reader *r, const pb_field *f, const char **out_key, const char **out_value);
 
 /* TensorProto -> tensor whose bytes are views (raw_data, external data) or converted copies, kept by the module. */
-npuc_status npuc_onnx_tensor(onnx_source *s, pb_reader message, const char *owner_name, tensor *out_tensor, const char **out_name) NPUC_MUST_USE;
+npuc_status npuc_onnx_tensor(onnx_source *s, pb_reader message, const char *owner_name, tensor *out_tensor,
+                             const char **out_name) NPUC_MUST_USE;
 typedef struct external_range {
   const char *location;
   uint64_t offset, length;
   bool has_length;
 } external_range;
 /* `bytes` of the file at the range's location; every check of docs on external data happens here. */
-npuc_status npuc_onnx_external(onnx_source *s, const char *tensor_name, const external_range *range, size_t bytes, tensor *io_tensor) NPUC_MUST_USE;
+npuc_status npuc_onnx_external(onnx_source *s, const char *tensor_name, const external_range *range, size_t bytes,
+                               tensor *io_tensor) NPUC_MUST_USE;
 /* E0308 as a warning when a float tensor holds NaN or infinity. */
 void npuc_onnx_check_finite(onnx_source *s, const char *name, const tensor *t);
 
@@ -98,6 +100,7 @@ onnx_attribute *npuc_onnx_add_attribute(onnx_source *s, onnx_node *n, const char
 void npuc_onnx_set_input(onnx_source *s, onnx_node *n, int32_t index, value *v);
 /* What messages call the node: its name, else its first output's. */
 const char *npuc_onnx_label(const onnx_node *n);
-npuc_status npuc_onnx_fail(onnx_source *s, const onnx_node *n, diag_code code, const char *attribute, const char *format, ...) NPUC_PRINTF(5, 6);
+npuc_status npuc_onnx_fail(onnx_source *s, const onnx_node *n, diag_code code, const char *attribute, const char *format, ...)
+    NPUC_PRINTF(5, 6);
 
 #endif

@@ -24,11 +24,11 @@ typedef struct onnx_target {
   arena *scratch;
   int64_t opset;
   bool has_npuc;
-  bool uses_op[OP_COUNT];             /* operators of domain npuc */
+  bool uses_op[OP_COUNT];                   /* operators of domain npuc */
   const function_text *functions[OP_COUNT]; /* their bodies, parsed; NULL: not used */
-  const value **values;               /* in the order in which the file has them */
+  const value **values;                     /* in the order in which the file has them */
   size_t n_values;
-  value_plan *plans;                  /* by value id */
+  value_plan *plans; /* by value id */
 } onnx_target;
 
 void npuc_onnx_put_entry(pb_writer *w, uint32_t number, const char *key, const char *text);

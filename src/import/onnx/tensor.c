@@ -46,7 +46,8 @@ static npuc_status read_external_entry(onnx_source *s, pb_reader *r, const pb_fi
     t->range.location = text;
   } else if (strcmp(key, "offset") == 0 || strcmp(key, "length") == 0) {
     diag_place place = {.node = t->name, .attribute = key};
-    if (!parse_size(text, &v)) return npuc_fail(s->d, NPUC_DIAG_E0307, &place, "external data: %s '%s' is not a number of bytes", key, text);
+    if (!parse_size(text, &v))
+      return npuc_fail(s->d, NPUC_DIAG_E0307, &place, "external data: %s '%s' is not a number of bytes", key, text);
     if (key[0] == 'o') {
       t->range.offset = v;
     } else {
@@ -60,22 +61,45 @@ static npuc_status read_external_entry(onnx_source *s, pb_reader *r, const pb_fi
 static npuc_status read_tensor_field(onnx_source *s, pb_reader *r, const pb_field *f, tensor_record *t) {
   const char *key, *text;
   switch (f->number) {
-    case TENSOR_DIMS: read_dims(r, f, t); break;
-    case TENSOR_DATA_TYPE: t->data_type = npuc_pb_int(r, f); break;
-    case TENSOR_SEGMENT: t->segment = true; break;
-    case TENSOR_FLOAT_DATA: t->n_float += npuc_pb_count_fixed(r, f, 4); break;
-    case TENSOR_INT32_DATA: t->n_int32 += npuc_pb_count_varints(r, f); break;
-    case TENSOR_STRING_DATA: t->n_strings++; break;
-    case TENSOR_INT64_DATA: t->n_int64 += npuc_pb_count_varints(r, f); break;
-    case TENSOR_DOUBLE_DATA: t->n_double += npuc_pb_count_fixed(r, f, 8); break;
-    case TENSOR_UINT64_DATA: t->n_uint64 += npuc_pb_count_varints(r, f); break;
-    case TENSOR_NAME: t->name = npuc_onnx_text(s, r, f); break;
+    case TENSOR_DIMS:
+      read_dims(r, f, t);
+      break;
+    case TENSOR_DATA_TYPE:
+      t->data_type = npuc_pb_int(r, f);
+      break;
+    case TENSOR_SEGMENT:
+      t->segment = true;
+      break;
+    case TENSOR_FLOAT_DATA:
+      t->n_float += npuc_pb_count_fixed(r, f, 4);
+      break;
+    case TENSOR_INT32_DATA:
+      t->n_int32 += npuc_pb_count_varints(r, f);
+      break;
+    case TENSOR_STRING_DATA:
+      t->n_strings++;
+      break;
+    case TENSOR_INT64_DATA:
+      t->n_int64 += npuc_pb_count_varints(r, f);
+      break;
+    case TENSOR_DOUBLE_DATA:
+      t->n_double += npuc_pb_count_fixed(r, f, 8);
+      break;
+    case TENSOR_UINT64_DATA:
+      t->n_uint64 += npuc_pb_count_varints(r, f);
+      break;
+    case TENSOR_NAME:
+      t->name = npuc_onnx_text(s, r, f);
+      break;
     case TENSOR_RAW_DATA:
       t->raw = npuc_pb_span(r, f);
       t->has_raw = true;
       break;
-    case TENSOR_EXTERNAL_DATA: return read_external_entry(s, r, f, t);
-    case TENSOR_DATA_LOCATION: t->external = npuc_pb_int(r, f) == 1; break;
+    case TENSOR_EXTERNAL_DATA:
+      return read_external_entry(s, r, f, t);
+    case TENSOR_DATA_LOCATION:
+      t->external = npuc_pb_int(r, f) == 1;
+      break;
     case TENSOR_METADATA:
       npuc_onnx_entry(s, r, f, &key, &text);
       if (t->name && strcmp(key, META_QUANT_AXIS) == 0) {
@@ -86,7 +110,8 @@ static npuc_status read_tensor_field(onnx_source *s, pb_reader *r, const pb_fiel
         npuc_map_put(s->quant_axes, t->name, kept);
       }
       break;
-    default: break;
+    default:
+      break;
   }
   return NPUC_OK;
 }
@@ -122,22 +147,35 @@ typedef struct list_form { /* which list a type's data stands in */
 
 static list_form list_of(dtype type) {
   switch (type) {
-    case DTYPE_F32: case DTYPE_C64: return (list_form){TENSOR_FLOAT_DATA, 4, true};
-    case DTYPE_F64: case DTYPE_C128: return (list_form){TENSOR_DOUBLE_DATA, 8, true};
-    case DTYPE_I64: return (list_form){TENSOR_INT64_DATA, 8, false};
-    case DTYPE_U64: return (list_form){TENSOR_UINT64_DATA, 8, false};
-    case DTYPE_U32: return (list_form){TENSOR_UINT64_DATA, 4, false};
-    default: return (list_form){TENSOR_INT32_DATA, npuc_dtype_bits(type) < 8 ? 1 : npuc_dtype_bits(type) / 8, false};
+    case DTYPE_F32:
+    case DTYPE_C64:
+      return (list_form){TENSOR_FLOAT_DATA, 4, true};
+    case DTYPE_F64:
+    case DTYPE_C128:
+      return (list_form){TENSOR_DOUBLE_DATA, 8, true};
+    case DTYPE_I64:
+      return (list_form){TENSOR_INT64_DATA, 8, false};
+    case DTYPE_U64:
+      return (list_form){TENSOR_UINT64_DATA, 8, false};
+    case DTYPE_U32:
+      return (list_form){TENSOR_UINT64_DATA, 4, false};
+    default:
+      return (list_form){TENSOR_INT32_DATA, npuc_dtype_bits(type) < 8 ? 1 : npuc_dtype_bits(type) / 8, false};
   }
 }
 
 static size_t list_count(const tensor_record *t, uint32_t field) {
   switch (field) {
-    case TENSOR_FLOAT_DATA: return t->n_float;
-    case TENSOR_DOUBLE_DATA: return t->n_double;
-    case TENSOR_INT64_DATA: return t->n_int64;
-    case TENSOR_UINT64_DATA: return t->n_uint64;
-    default: return t->n_int32;
+    case TENSOR_FLOAT_DATA:
+      return t->n_float;
+    case TENSOR_DOUBLE_DATA:
+      return t->n_double;
+    case TENSOR_INT64_DATA:
+      return t->n_int64;
+    case TENSOR_UINT64_DATA:
+      return t->n_uint64;
+    default:
+      return t->n_int32;
   }
 }
 
@@ -174,11 +212,13 @@ static npuc_status check_record(onnx_source *s, tensor_record *t, tensor *out) {
                      t->data_type == DTYPE_STRING ? "string" : "unknown");
   }
   if (t->segment) return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the tensor is stored in segments");
-  if (t->n_dims > MAX_RANK) return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the tensor has %zu axes, at most %d are supported", t->n_dims, MAX_RANK);
+  if (t->n_dims > MAX_RANK)
+    return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the tensor has %zu axes, at most %d are supported", t->n_dims, MAX_RANK);
   t->shape.rank = (int32_t)t->n_dims;
   int64_t elements;
   for (int32_t i = 0; i < t->shape.rank; i++) {
-    if (t->shape.dims[i] < 0) return npuc_fail(s->d, NPUC_DIAG_E0304, &place, "the tensor's dim %d is %lld", i, (long long)t->shape.dims[i]);
+    if (t->shape.dims[i] < 0)
+      return npuc_fail(s->d, NPUC_DIAG_E0304, &place, "the tensor's dim %d is %lld", i, (long long)t->shape.dims[i]);
   }
   if (!npuc_shape_elements(&t->shape, &elements) || !npuc_dtype_bytes((dtype)t->data_type, elements, &out->bytes)) {
     return npuc_fail(s->d, NPUC_DIAG_E0304, &place, "the tensor's shape has more elements than fit any memory");
@@ -210,7 +250,10 @@ npuc_status npuc_onnx_tensor(onnx_source *s, pb_reader message, const char *owne
 static bool has_non_finite(const tensor *t) {
   const uint8_t *p = t->data;
   size_t width = npuc_dtype_bits(t->type) / 8;
-  uint64_t mask = t->type == DTYPE_F32 ? 0x7f800000u : t->type == DTYPE_F16 ? 0x7c00u : t->type == DTYPE_BF16 ? 0x7f80u : UINT64_C(0x7ff) << 52;
+  uint64_t mask = t->type == DTYPE_F32    ? 0x7f800000u
+                  : t->type == DTYPE_F16  ? 0x7c00u
+                  : t->type == DTYPE_BF16 ? 0x7f80u
+                                          : UINT64_C(0x7ff) << 52;
   bool found = false;
   for (size_t i = 0; i < t->bytes; i += width) {
     uint64_t v = 0;
@@ -229,5 +272,6 @@ void npuc_onnx_check_finite(onnx_source *s, const char *name, const tensor *t) {
   const mapped_file *file;
   size_t offset;
   /* Large weights were only looked through: their pages need not stay. */
-  if (t->owner && t->bytes >= (size_t)1 << 20 && npuc_blob_locate(t->owner, t->data, &file, &offset)) npuc_file_drop(file, offset, t->bytes);
+  if (t->owner && t->bytes >= (size_t)1 << 20 && npuc_blob_locate(t->owner, t->data, &file, &offset))
+    npuc_file_drop(file, offset, t->bytes);
 }

@@ -55,9 +55,7 @@ static npuc_status require(onnx_source *s, const onnx_node *n, const char *name)
   return npuc_onnx_fail(s, n, NPUC_DIAG_E0412, name, "the attribute '%s' is missing", name);
 }
 
-static npuc_status upgrade_axes(onnx_source *s, onnx_node *n) {
-  return ints_to_input(s, n, "axes", 1, true);
-}
+static npuc_status upgrade_axes(onnx_source *s, onnx_node *n) { return ints_to_input(s, n, "axes", 1, true); }
 
 static npuc_status upgrade_unsqueeze(onnx_source *s, onnx_node *n) {
   NPUC_TRY(require(s, n, "axes"));
@@ -84,9 +82,7 @@ static npuc_status float_to_input(onnx_source *s, onnx_node *n, const char *name
   return NPUC_OK;
 }
 
-static const value *first_input(const onnx_node *n) {
-  return n->n_inputs ? n->inputs[0] : NULL;
-}
+static const value *first_input(const onnx_node *n) { return n->n_inputs ? n->inputs[0] : NULL; }
 
 static npuc_status upgrade_pad(onnx_source *s, onnx_node *n) {
   NPUC_TRY(require(s, n, "pads"));
@@ -101,9 +97,7 @@ static npuc_status upgrade_clip(onnx_source *s, onnx_node *n) {
   return float_to_input(s, n, "max", 2, first_input(n));
 }
 
-static npuc_status upgrade_split_sizes(onnx_source *s, onnx_node *n) {
-  return ints_to_input(s, n, "split", 1, true);
-}
+static npuc_status upgrade_split_sizes(onnx_source *s, onnx_node *n) { return ints_to_input(s, n, "split", 1, true); }
 
 static npuc_status upgrade_split_count(onnx_source *s, onnx_node *n) {
   if (n->n_inputs > 1 && n->inputs[1]) return NPUC_OK;
@@ -117,9 +111,7 @@ static bool is_read(const onnx_source *s, const char *name) {
   return v && (v->n_uses || v->is_output);
 }
 
-static npuc_status upgrade_dropout_ratio(onnx_source *s, onnx_node *n) {
-  return float_to_input(s, n, "ratio", 1, NULL);
-}
+static npuc_status upgrade_dropout_ratio(onnx_source *s, onnx_node *n) { return float_to_input(s, n, "ratio", 1, NULL); }
 
 /* Extra outputs (Dropout's early mask, the statistics of a training batch normalization) that nothing reads are dropped; uses are not recorded yet while nodes are
  * being added, so the check is put off: the value keeps no producer, and a node that reads it is found by npuc_onnx_upgrade_inferred. */
@@ -135,7 +127,9 @@ static npuc_status upgrade_spatial(onnx_source *s, onnx_node *n) {
   const onnx_attribute *a = npuc_onnx_attribute(n, "spatial");
   if (!a) return NPUC_OK;
   NPUC_TRY(expect(s, n, a, ONNX_INT));
-  if (a->i != 1) return npuc_onnx_fail(s, n, NPUC_DIAG_E0311, "spatial", "spatial = %lld: statistics for each element, not for each channel", (long long)a->i);
+  if (a->i != 1)
+    return npuc_onnx_fail(s, n, NPUC_DIAG_E0311, "spatial", "spatial = %lld: statistics for each element, not for each channel",
+                          (long long)a->i);
   npuc_onnx_remove_attribute(n, "spatial");
   return NPUC_OK;
 }
@@ -208,7 +202,8 @@ static npuc_status check_dropped(onnx_source *s) {
   void *label;
   while (npuc_map_next(s->dropped, &cursor, &name, &label)) {
     diag_place place = {.part = s->g->name, .node = label};
-    if (is_read(s, name)) return npuc_fail(s->d, NPUC_DIAG_E0311, &place, "its output '%s' is used, which has a meaning in training only", name);
+    if (is_read(s, name))
+      return npuc_fail(s->d, NPUC_DIAG_E0311, &place, "its output '%s' is used, which has a meaning in training only", name);
     value *v = npuc_graph_value(s->g, name);
     if (v) npuc_graph_remove_value(s->g, v);
   }
@@ -234,11 +229,13 @@ static void flatten_softmax(onnx_source *s, const legacy_softmax *old) {
   graph *g = s->g;
   node *n = old->node, *next = n->next;
   value *x = n->inputs[0], *y = n->outputs[0];
-  node *shape_of = npuc_graph_insert_node(g, n, npuc_op(OP_SHAPE), npuc_arena_printf(s->scratch, "%s_shape", n->name), &x, 1, 1, n->location);
+  node *shape_of =
+      npuc_graph_insert_node(g, n, npuc_op(OP_SHAPE), npuc_arena_printf(s->scratch, "%s_shape", n->name), &x, 1, 1, n->location);
   node *flat = npuc_graph_insert_node(g, n, npuc_op(OP_FLATTEN), npuc_arena_printf(s->scratch, "%s_flat", n->name), &x, 1, 1, n->location);
   NPUC_ATTRS(axis_attributes, flat)->axis = old->axis;
   value *inputs[] = {x, shape_of->outputs[0]}; /* x for the moment: y's other uses are to become the new value, this one is not */
-  node *back = npuc_graph_insert_node(g, next, npuc_op(OP_RESHAPE), npuc_arena_printf(s->scratch, "%s_back", n->name), inputs, 2, 1, n->location);
+  node *back =
+      npuc_graph_insert_node(g, next, npuc_op(OP_RESHAPE), npuc_arena_printf(s->scratch, "%s_back", n->name), inputs, 2, 1, n->location);
   value *restored = back->outputs[0];
   restored->type = y->type;
   restored->shape = y->shape;

@@ -14,8 +14,10 @@ static void need_opset(onnx_target *t, int64_t version) {
 
 /* Attributes and types that came later than the operator that has them. */
 static void need_for_node(onnx_target *t, const node *n) {
-  static const struct { const char *type, *attribute; int64_t since; } later[] = {
-      {"Cast", "round_mode", 24}, {"QuantizeLinear", "precision", 23}};
+  static const struct {
+    const char *type, *attribute;
+    int64_t since;
+  } later[] = {{"Cast", "round_mode", 24}, {"QuantizeLinear", "precision", 23}};
   need_opset(t, n->op->oldest_version);
   for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
     if (strcmp(later[i].type, n->op->type) != 0) continue;
@@ -53,7 +55,8 @@ static void plan_operators(onnx_target *t) {
 
 static const char *free_name(onnx_target *t, map *taken, const char *base, const char *suffix) {
   const char *name = npuc_arena_printf(t->scratch, "%s%s", base, suffix);
-  for (unsigned i = 1; npuc_graph_value(t->g, name) || npuc_map_get(taken, name); i++) name = npuc_arena_printf(t->scratch, "%s%s_%u", base, suffix, i);
+  for (unsigned i = 1; npuc_graph_value(t->g, name) || npuc_map_get(taken, name); i++)
+    name = npuc_arena_printf(t->scratch, "%s%s_%u", base, suffix, i);
   npuc_map_put(taken, name, t);
   return name;
 }

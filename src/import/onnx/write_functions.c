@@ -5,14 +5,22 @@
 
 static onnx_attribute_type type_of(text_kind kind) {
   switch (kind) {
-    case TEXT_INT: return ONNX_INT;
-    case TEXT_FLOAT: return ONNX_FLOAT;
-    case TEXT_STRING: return ONNX_STRING;
-    case TEXT_INTS: return ONNX_INTS;
-    case TEXT_FLOATS: return ONNX_FLOATS;
-    case TEXT_STRINGS: return ONNX_STRINGS;
-    case TEXT_TENSOR: return ONNX_TENSOR;
-    case TEXT_UNTYPED: break;
+    case TEXT_INT:
+      return ONNX_INT;
+    case TEXT_FLOAT:
+      return ONNX_FLOAT;
+    case TEXT_STRING:
+      return ONNX_STRING;
+    case TEXT_INTS:
+      return ONNX_INTS;
+    case TEXT_FLOATS:
+      return ONNX_FLOATS;
+    case TEXT_STRINGS:
+      return ONNX_STRINGS;
+    case TEXT_TENSOR:
+      return ONNX_TENSOR;
+    case TEXT_UNTYPED:
+      break;
   }
   return ONNX_INTS; /* the empty list: every list of our operators' bodies is of integers */
 }
@@ -22,16 +30,29 @@ static void put_attribute(pb_writer *w, uint32_t number, const text_attribute *a
   npuc_pb_put_text(w, ATTRIBUTE_NAME, a->name);
   if (!a->reference) {
     switch (a->kind) {
-      case TEXT_INT: npuc_pb_put_int(w, ATTRIBUTE_I, a->i); break;
-      case TEXT_FLOAT: npuc_pb_put_float(w, ATTRIBUTE_F, a->f); break;
-      case TEXT_STRING: npuc_pb_put_text(w, ATTRIBUTE_S, a->s); break;
-      case TEXT_TENSOR: npuc_onnx_put_tensor(w, ATTRIBUTE_T, NULL, a->t, NULL, NULL); break;
-      case TEXT_FLOATS: npuc_pb_put_floats(w, ATTRIBUTE_FLOATS, a->floats, a->count); break;
-      case TEXT_INTS: npuc_pb_put_ints(w, ATTRIBUTE_INTS, a->ints, a->count); break;
+      case TEXT_INT:
+        npuc_pb_put_int(w, ATTRIBUTE_I, a->i);
+        break;
+      case TEXT_FLOAT:
+        npuc_pb_put_float(w, ATTRIBUTE_F, a->f);
+        break;
+      case TEXT_STRING:
+        npuc_pb_put_text(w, ATTRIBUTE_S, a->s);
+        break;
+      case TEXT_TENSOR:
+        npuc_onnx_put_tensor(w, ATTRIBUTE_T, NULL, a->t, NULL, NULL);
+        break;
+      case TEXT_FLOATS:
+        npuc_pb_put_floats(w, ATTRIBUTE_FLOATS, a->floats, a->count);
+        break;
+      case TEXT_INTS:
+        npuc_pb_put_ints(w, ATTRIBUTE_INTS, a->ints, a->count);
+        break;
       case TEXT_STRINGS:
         for (size_t i = 0; i < a->count; i++) npuc_pb_put_text(w, ATTRIBUTE_STRINGS, a->strings[i]);
         break;
-      case TEXT_UNTYPED: break;
+      case TEXT_UNTYPED:
+        break;
     }
   }
   npuc_pb_put_int(w, ATTRIBUTE_TYPE, (int64_t)type_of(a->kind));

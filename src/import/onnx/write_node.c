@@ -6,9 +6,7 @@
 
 #include "import/onnx/target.h"
 
-static const void *field_at(const attr_field *field, const void *attributes) {
-  return (const char *)attributes + field->offset;
-}
+static const void *field_at(const attr_field *field, const void *attributes) { return (const char *)attributes + field->offset; }
 
 /* Lists whose default is one for each axis. Written out they would be the same, but ONNX Runtime's QLinearAveragePool refuses to see dilations at all. */
 static bool is_all_ones(const attr_field *field, const int_list *list) {
@@ -22,15 +20,20 @@ static bool is_all_ones(const attr_field *field, const int_list *list) {
 bool npuc_onnx_is_default(const attr_field *field, const void *attributes) {
   const void *at = field_at(field, attributes);
   switch (field->kind) {
-    case ATTR_INT: return *(const int64_t *)at == field->default_int;
-    case ATTR_FLOAT: return memcmp(at, &field->default_float, sizeof(float)) == 0;
+    case ATTR_INT:
+      return *(const int64_t *)at == field->default_int;
+    case ATTR_FLOAT:
+      return memcmp(at, &field->default_float, sizeof(float)) == 0;
     case ATTR_STRING: {
       const char *text = *(const char *const *)at;
       return !text || (field->default_string && strcmp(text, field->default_string) == 0);
     }
-    case ATTR_INTS: return ((const int_list *)at)->count == 0 || is_all_ones(field, at);
-    case ATTR_FLOATS: return ((const float_list *)at)->count == 0;
-    case ATTR_TENSOR: return *(const tensor *const *)at == NULL;
+    case ATTR_INTS:
+      return ((const int_list *)at)->count == 0 || is_all_ones(field, at);
+    case ATTR_FLOATS:
+      return ((const float_list *)at)->count == 0;
+    case ATTR_TENSOR:
+      return *(const tensor *const *)at == NULL;
   }
   return false;
 }

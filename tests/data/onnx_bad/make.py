@@ -66,6 +66,9 @@ write("string_tensor", [add_w], weights=[T(name="w", data_type=T.STRING, dims=[1
 write("nan_weights", [add_w], weights=[numpy_helper.from_array(np.float32([1, np.nan, 2, 3]), "w")])
 write("batchnorm_training", [h.make_node("BatchNormalization", ["x", "s", "s", "s", "s"], ["y", "m"], name="norm"), h.make_node("Relu", ["m"], ["z"])],
       outputs=[Y, h.make_tensor_value_info("z", T.FLOAT, [4])], weights=[numpy_helper.from_array(np.ones(4, np.float32), "s")], opset=9, ir=4)
+annotated = h.make_graph([add_w], "bad", [X], [Y], [numpy_helper.from_array(np.ones(4, np.float32), "w")])
+annotated.quantization_annotation.add(tensor_name="w").quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="nothing")
+(HERE / "annotation.onnx").write_bytes(h.make_model(annotated, opset_imports=[h.make_opsetid("", 18)], ir_version=8).SerializeToString(deterministic=True))
 body = h.make_function("com.example", "Twice", ["a"], ["b"], [h.make_node("Add", ["a", "a"], ["b"])], [h.make_opsetid("", 18)])
 write("function", [h.make_node("Twice", ["x"], ["y"], name="f", domain="com.example")], functions=[body])
 

@@ -15,8 +15,8 @@
 /* message Test1 { int32 a = 1; } with a = 150: 08 96 01; Test2 { string b = 2; } "testing"; Test3 { Test1 c = 3; }; Test4 { string d = 4; repeated int32 e = 6; }. */
 static void the_specifications_examples(void **state) {
   (void)state;
-  const uint8_t test1[] = {0x08, 0x96, 0x01}, test2[] = {0x12, 0x07, 't', 'e', 's', 't', 'i', 'n', 'g'}, test3[] = {0x1a, 0x03, 0x08, 0x96, 0x01},
-                packed[] = {0x32, 0x06, 0x03, 0x8e, 0x02, 0x9e, 0xa7, 0x05};
+  const uint8_t test1[] = {0x08, 0x96, 0x01}, test2[] = {0x12, 0x07, 't', 'e', 's', 't', 'i', 'n', 'g'},
+                test3[] = {0x1a, 0x03, 0x08, 0x96, 0x01}, packed[] = {0x32, 0x06, 0x03, 0x8e, 0x02, 0x9e, 0xa7, 0x05};
   pb_field f;
   pb_reader r = npuc_pb_open(test1, sizeof test1);
   assert_true(npuc_pb_next(&r, &f));
@@ -49,7 +49,8 @@ static void the_specifications_examples(void **state) {
 static void is_malformed(const void *bytes, size_t n) {
   pb_reader r = npuc_pb_open(bytes, n);
   pb_field f;
-  while (npuc_pb_next(&r, &f)) {}
+  while (npuc_pb_next(&r, &f)) {
+  }
   diag *d = npuc_diag_create(NULL, NULL);
   assert_int_equal(npuc_pb_finish(&r, d, "Test"), NPUC_BAD_INPUT);
   assert_int_equal(npuc_diag_first_error(d)->code, NPUC_DIAG_E0201);
@@ -58,15 +59,15 @@ static void is_malformed(const void *bytes, size_t n) {
 
 static void malformed_bytes_are_named(void **state) {
   (void)state;
-  is_malformed("\x08", 1);                                                 /* no value */
-  is_malformed("\x08\x96", 2);                                             /* cut inside a varint */
-  is_malformed("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 11);        /* 65 bits */
-  is_malformed("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12);    /* eleven bytes */
-  is_malformed("\x12\x07tes", 5);                                          /* shorter than its length */
-  is_malformed("\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11);        /* 2^64-1 bytes */
-  is_malformed("\x0b\x0c", 2);                                             /* a group */
-  is_malformed("\x00\x01", 2);                                             /* field 0 */
-  is_malformed("\x0d\x01\x02\x03", 4);                                     /* three of four bytes */
+  is_malformed("\x08", 1);                                              /* no value */
+  is_malformed("\x08\x96", 2);                                          /* cut inside a varint */
+  is_malformed("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 11);     /* 65 bits */
+  is_malformed("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12); /* eleven bytes */
+  is_malformed("\x12\x07tes", 5);                                       /* shorter than its length */
+  is_malformed("\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11);     /* 2^64-1 bytes */
+  is_malformed("\x0b\x0c", 2);                                          /* a group */
+  is_malformed("\x00\x01", 2);                                          /* field 0 */
+  is_malformed("\x0d\x01\x02\x03", 4);                                  /* three of four bytes */
 }
 
 static void a_wrong_wire_type_is_a_problem(void **state) {
@@ -116,8 +117,9 @@ static npuc_status emit(void *user, pb_writer *w) {
 
 static void writing_gives_the_specifications_bytes(void **state) {
   (void)state;
-  static const uint8_t wanted[] = {0x08, 0x96, 0x01, 0x12, 0x07, 't',  'e',  's',  't',  'i',  'n',  'g',  0x1a, 0x05, 0x08, 0x96, 0x01, 0x22, 0x00,
-                                   0x28, 0x01, 0x28, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x35, 0x00, 0x00, 0x80, 0x3f};
+  static const uint8_t wanted[] = {0x08, 0x96, 0x01, 0x12, 0x07, 't',  'e',  's',  't',  'i',  'n',  'g',  0x1a,
+                                   0x05, 0x08, 0x96, 0x01, 0x22, 0x00, 0x28, 0x01, 0x28, 0xff, 0xff, 0xff, 0xff,
+                                   0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x35, 0x00, 0x00, 0x80, 0x3f};
   arena *a = npuc_arena_create();
   char *dir = npuc_scratch_create(a), *path = npuc_path_join(a, dir, "m");
   file_writer *w;
@@ -141,8 +143,10 @@ static void writing_gives_the_specifications_bytes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_specifications_examples),      cmocka_unit_test(malformed_bytes_are_named),
-      cmocka_unit_test(a_wrong_wire_type_is_a_problem),   cmocka_unit_test(depth_is_bounded),
+      cmocka_unit_test(the_specifications_examples),
+      cmocka_unit_test(malformed_bytes_are_named),
+      cmocka_unit_test(a_wrong_wire_type_is_a_problem),
+      cmocka_unit_test(depth_is_bounded),
       cmocka_unit_test(writing_gives_the_specifications_bytes),
   };
   return cmocka_run_group_tests_name("protobuf", tests, NULL, NULL);

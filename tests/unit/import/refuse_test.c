@@ -54,6 +54,7 @@ static const wanted models[] = {
     {"short_tensor", NPUC_BAD_INPUT, NPUC_DIAG_E0304, "w", "12 bytes"},
     {"string_tensor", NPUC_UNSUPPORTED, NPUC_DIAG_E0305, "w", "string"},
     {"batchnorm_training", NPUC_UNSUPPORTED, NPUC_DIAG_E0311, "norm", "'m'"},
+    {"annotation", NPUC_BAD_INPUT, NPUC_DIAG_E0313, "w", "SCALE_TENSOR"},
     {"function", NPUC_UNSUPPORTED, NPUC_DIAG_E0310, NULL, "Twice"},
 };
 
@@ -68,7 +69,8 @@ static void faults_are_named(void **state) {
     const diag_record *r = npuc_diag_first_error(d);
     if (status != w->status || m || !r) fail_msg("%s: status %d", w->file, (int)status);
     if (r->code != w->code) fail_msg("%s: %s: %s", w->file, npuc_diag_info(r->code)->text_code, r->reason);
-    if (w->node && (!r->place.node || strcmp(r->place.node, w->node) != 0)) fail_msg("%s: names node %s", w->file, r->place.node ? r->place.node : "none");
+    if (w->node && (!r->place.node || strcmp(r->place.node, w->node) != 0))
+      fail_msg("%s: names node %s", w->file, r->place.node ? r->place.node : "none");
     if (!strstr(r->reason, w->says)) fail_msg("%s: says '%s'", w->file, r->reason);
     assert_non_null(strstr(r->place.file, w->file));
     npuc_diag_destroy(d);

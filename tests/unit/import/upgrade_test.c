@@ -37,11 +37,12 @@ static double run(const char *path, const module *m, const npz *z) {
   if (status != NPUC_OK) fail_msg("%s: %s", path, npuc_diag_first_error(d)->reason);
   double worst = 0;
   for (size_t i = 0; i < g->n_outputs; i++) {
-    char name[8];
+    char name[24];
     (void)snprintf(name, sizeof name, "y%zu", i);
     const tensor *want = npuc_npz_get(z, name);
     assert_non_null(want);
-    if (outputs[i].type != want->type || !npuc_shape_equal(&outputs[i].shape, &want->shape)) fail_msg("%s: output %zu has another type or shape", path, i);
+    if (outputs[i].type != want->type || !npuc_shape_equal(&outputs[i].shape, &want->shape))
+      fail_msg("%s: output %zu has another type or shape", path, i);
     comparison c;
     assert_int_equal(npuc_compare(d, &outputs[i], want, &c), NPUC_OK);
     if (c.max_abs > worst) worst = c.max_abs;

@@ -60,10 +60,13 @@ static module *integer_module(void) {
   conv->place = "npu";
   conv->place_reason = "fits";
   float scale[3] = {0.5f, 0.25f, 1e-3f};
-  quant per_channel = {.axis = 0, .scale = {.type = DTYPE_F32, .shape = {.rank = 1, .dims = {3}}, .data = scale, .bytes = sizeof scale},
+  quant per_channel = {.axis = 0,
+                       .scale = {.type = DTYPE_F32, .shape = {.rank = 1, .dims = {3}}, .data = scale, .bytes = sizeof scale},
                        .zero_point = ints(m->arena, DTYPE_I8, 1, &three, 0)};
   npuc_value_set_quant(w, &per_channel);
-  quant per_tensor = {.axis = -1, .scale = {.type = DTYPE_F32, .data = &scale[1], .bytes = sizeof(float)}, .zero_point = ints(m->arena, DTYPE_U8, 0, NULL, 128)};
+  quant per_tensor = {.axis = -1,
+                      .scale = {.type = DTYPE_F32, .data = &scale[1], .bytes = sizeof(float)},
+                      .zero_point = ints(m->arena, DTYPE_U8, 0, NULL, 128)};
   npuc_value_set_quant(conv->outputs[0], &per_tensor);
   value *pool_inputs[] = {conv->outputs[0], weights(g, "pool_M", DTYPE_I32, 1, &one, big), weights(g, "pool_s", DTYPE_I32, 1, &one, 34)};
   node *pool = npuc_graph_insert_node(g, NULL, npuc_op(OP_QGLOBALAVERAGEPOOL), "pool", pool_inputs, 3, 1, &from);

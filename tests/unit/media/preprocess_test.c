@@ -120,7 +120,8 @@ static void json_says_the_same(void **state) {
   (void)state;
   arena *a = npuc_arena_create();
   char *dir = npuc_scratch_create(a), *path = npuc_path_join(a, dir, "p.json");
-  const char *good = "{\"scale\": \"1/255\", \"mean\": [0.485, 0.456, 0.406], \"std\": [0.229, 0.224, 0.225], \"crop\": 224, \"layout\": \"nchw\"}";
+  const char *good =
+      "{\"scale\": \"1/255\", \"mean\": [0.485, 0.456, 0.406], \"std\": [0.229, 0.224, 0.225], \"crop\": 224, \"layout\": \"nchw\"}";
   assert_int_equal(npuc_file_write_all(NULL, path, good, strlen(good)), NPUC_OK);
   preprocess *p;
   assert_int_equal(npuc_preprocess_parse(NULL, a, path, &p), NPUC_OK);
@@ -137,9 +138,19 @@ static void json_says_the_same(void **state) {
 static void wrong_specs_are_named(void **state) {
   (void)state;
   static const char *const specs[][2] = {
-      {"mena=1", "mean"},       {"scale=", "scale"},           {"scale=1/0", "scale"},      {"mean=1:x", "mean"},      {"std=0", "std"},
-      {"layout=abc", "layout"}, {"scale=1,scale=2", "twice"},  {"scale", "KEY=VALUE"},      {"resize=-3", "resize"},   {"crop=3y4", "crop"},
-      {"scale=nan", "scale"},   {"resize=99999999", "resize"}, {"nothere.json", "KEY=VALUE|No such file"},
+      {"mena=1", "mean"},
+      {"scale=", "scale"},
+      {"scale=1/0", "scale"},
+      {"mean=1:x", "mean"},
+      {"std=0", "std"},
+      {"layout=abc", "layout"},
+      {"scale=1,scale=2", "twice"},
+      {"scale", "KEY=VALUE"},
+      {"resize=-3", "resize"},
+      {"crop=3y4", "crop"},
+      {"scale=nan", "scale"},
+      {"resize=99999999", "resize"},
+      {"nothere.json", "KEY=VALUE|No such file"},
   };
   arena *a = npuc_arena_create();
   for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
@@ -159,9 +170,12 @@ static void wrong_specs_are_named(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(normalization_is_numpys_bits),        cmocka_unit_test(resize_and_crop_are_pytorchs),
-      cmocka_unit_test(layouts_are_turned_when_asked),       cmocka_unit_test(a_plane_is_a_picture_of_one_channel),
-      cmocka_unit_test(specs_print_back),                    cmocka_unit_test(json_says_the_same),
+      cmocka_unit_test(normalization_is_numpys_bits),
+      cmocka_unit_test(resize_and_crop_are_pytorchs),
+      cmocka_unit_test(layouts_are_turned_when_asked),
+      cmocka_unit_test(a_plane_is_a_picture_of_one_channel),
+      cmocka_unit_test(specs_print_back),
+      cmocka_unit_test(json_says_the_same),
       cmocka_unit_test(wrong_specs_are_named),
   };
   return cmocka_run_group_tests_name("preprocess", tests, NULL, NULL);

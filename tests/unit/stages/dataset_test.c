@@ -82,7 +82,8 @@ static void npz_by_name(void **state) {
 
 static void mnist_plain_and_zipped(void **state) {
   (void)state;
-  static const char *const texts[] = {FORMATS "three-images-idx3-ubyte", FORMATS "three-images-idx3-ubyte.gz", "mnist:" FORMATS "three-images-idx3-ubyte.gz"};
+  static const char *const texts[] = {FORMATS "three-images-idx3-ubyte", FORMATS "three-images-idx3-ubyte.gz",
+                                      "mnist:" FORMATS "three-images-idx3-ubyte.gz"};
   const sample_port port = port_of("x", DTYPE_F32, 4, 1, 4, 5);
   for (size_t i = 0; i < 3; i++) {
     dataset *s = open_one(texts[i], &port);
@@ -178,7 +179,8 @@ static void refused(const char *text, const sample_port *port, diag_code code, c
   diag *d = npuc_diag_create(NULL, NULL);
   dataset *s = NULL;
   npuc_status status = npuc_dataset_open(d, text, NULL, port, 1, 0, &s);
-  if (status == NPUC_OK || npuc_diag_first_error(d)->code != code) fail_msg("%s: status %d: %s", text, (int)status, status ? npuc_diag_first_error(d)->reason : "");
+  if (status == NPUC_OK || npuc_diag_first_error(d)->code != code)
+    fail_msg("%s: status %d: %s", text, (int)status, status ? npuc_diag_first_error(d)->reason : "");
   if (!strstr(npuc_diag_first_error(d)->reason, says)) fail_msg("%s: says '%s'", text, npuc_diag_first_error(d)->reason);
   npuc_diag_destroy(d);
 }
@@ -201,7 +203,8 @@ static void faults_are_named(void **state) {
   refused("random:0", &image, NPUC_DIAG_E1102, "random:N");
   refused("/nowhere/x.npy", &image, NPUC_DIAG_E0003, "");
   refused(npuc_arena_printf(a, "dir:%s", dir), &image, NPUC_DIAG_E1103, "no .npy");
-  refused(FORMATS "empty.npy", &(sample_port){.name = "x", .type = DTYPE_F32, .shape = {.rank = 2, .dims = {1, 3}}}, NPUC_DIAG_E1103, "no samples");
+  refused(FORMATS "empty.npy", &(sample_port){.name = "x", .type = DTYPE_F32, .shape = {.rank = 2, .dims = {1, 3}}}, NPUC_DIAG_E1103,
+          "no samples");
   npuc_scratch_remove(dir);
   npuc_arena_destroy(a);
 }
@@ -213,7 +216,11 @@ static void checks_find_constant_and_nan(void **state) {
   char *dir = npuc_scratch_create(a), *path = npuc_path_join(a, dir, "x.bin");
   const float same[] = {1, 2, 1, 2, 1, 2}, broken[] = {1, 2, 3, 4, 5, (float)strtod("nan", NULL)};
   const sample_port port = port_of("x", DTYPE_F32, 2, 2, 0, 0);
-  const struct { const float *values; diag_code code; const char *says; } cases[] = {{same, NPUC_DIAG_E1104, "3 samples"}, {broken, NPUC_DIAG_E1105, "sample 2"}};
+  const struct {
+    const float *values;
+    diag_code code;
+    const char *says;
+  } cases[] = {{same, NPUC_DIAG_E1104, "3 samples"}, {broken, NPUC_DIAG_E1105, "sample 2"}};
   for (size_t i = 0; i < 2; i++) {
     assert_int_equal(npuc_file_write_all(NULL, path, cases[i].values, sizeof same), NPUC_OK);
     dataset *s = open_one(npuc_arena_printf(a, "raw:float32:2:%s", path), &port);
@@ -245,10 +252,14 @@ static void damaged_data_is_refused_or_read(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(npy_with_labels),       cmocka_unit_test(npz_by_name),
-      cmocka_unit_test(mnist_plain_and_zipped), cmocka_unit_test(raw_and_cifar10),
-      cmocka_unit_test(folders),               cmocka_unit_test(random_is_seeded_and_uniform),
-      cmocka_unit_test(faults_are_named),      cmocka_unit_test(checks_find_constant_and_nan),
+      cmocka_unit_test(npy_with_labels),
+      cmocka_unit_test(npz_by_name),
+      cmocka_unit_test(mnist_plain_and_zipped),
+      cmocka_unit_test(raw_and_cifar10),
+      cmocka_unit_test(folders),
+      cmocka_unit_test(random_is_seeded_and_uniform),
+      cmocka_unit_test(faults_are_named),
+      cmocka_unit_test(checks_find_constant_and_nan),
       cmocka_unit_test(damaged_data_is_refused_or_read),
   };
   return cmocka_run_group_tests_name("dataset", tests, NULL, NULL);

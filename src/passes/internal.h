@@ -41,7 +41,7 @@ npuc_status npuc_pass_rewrite(pass_context *c, graph *g, pattern_set set, bool *
 
 #define PATTERN_SET(symbol, array) const pattern_set symbol = {(array), sizeof(array) / sizeof((array)[0])}
 extern const pattern_set npuc_cleanup_patterns, npuc_batchnorm_patterns, npuc_gemm_patterns, npuc_scale_patterns, npuc_padding_patterns,
-    npuc_activation_patterns, npuc_matrix_patterns, npuc_window_patterns;
+    npuc_activation_patterns, npuc_matrix_patterns, npuc_window_patterns, npuc_depthwise_pair_patterns, npuc_depthwise_single_patterns;
 
 /* -- parts of cleanup -- */
 npuc_status npuc_fold_constants(pass_context *c, graph *g, bool *out_changed);

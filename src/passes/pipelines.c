@@ -36,7 +36,8 @@ static const pipeline_step adapt[] = {
     {"fold-scale", "divisions and subtractions are multiplications and additions now"},
     {"cleanup", "reshapes that meet, transposed weights, dead code"},
     {"legalize", "Gemms and MatMuls that the folding made"},
-    {"cleanup", "what legalize left over"},
+    {"form-depthwise", "after every chance to fold: what is left of batch normalization and of input scaling"},
+    {"cleanup", "what the passes before left over"},
     {"partition", "last: on the graph as it stays"},
 };
 
@@ -77,6 +78,7 @@ const pass_patterns *npuc_pass_patterns(size_t *out_count) {
       {"cleanup", &npuc_cleanup_patterns},      {"fold-batchnorm", &npuc_batchnorm_patterns}, {"form-gemm", &npuc_gemm_patterns},
       {"fold-scale", &npuc_scale_patterns},     {"absorb-padding", &npuc_padding_patterns},   {"legalize", &npuc_activation_patterns},
       {"legalize", &npuc_matrix_patterns},      {"legalize", &npuc_window_patterns},
+      {"form-depthwise", &npuc_depthwise_pair_patterns}, {"form-depthwise", &npuc_depthwise_single_patterns},
   };
   *out_count = sizeof sets / sizeof sets[0];
   return sets;

@@ -2,6 +2,7 @@
 /* What must hold when a pipeline has run: the gates of the stages normalize, static and adapt. */
 #include <string.h>
 
+#include "ir/ops/support.h"
 #include "passes/internal.h"
 #include "passes/names.h"
 
@@ -54,16 +55,24 @@ static const char *cause_of_inputs(const causes *c, const node *n) {
   return NULL;
 }
 
-static npuc_status report_dim(diag *d, const module *m, const value *v, const char *cause) {
-  diag_place place = v->producer ? (diag_place){.part = v->owner->name, .node = v->producer->location ? v->producer->location->name : v->producer->name,
-                                                .op = v->producer->op->type}
-                                 : (diag_place){.part = v->owner->name, .node = v->name};
-  const char *symbol = first_symbol(m, &v->shape);
-  if (v->is_input && symbol) {
-    npuc_status status = npuc_fail(d, NPUC_DIAG_E0913, &place, "the input \"%s\" has the dim \"%s\" without a number", v->name, symbol);
-    npuc_fix(d, "give it one: --dim %s=N", symbol);
-    return status;
+/* Each named dim of an input is a question of its own. */
+static npuc_status report_input(diag *d, const value *v) {
+  diag_place place = {.part = v->owner->name, .node = v->name};
+  npuc_status status = NPUC_OK;
+  for (int32_t i = 0; i < v->shape.rank; i++) {
+    if (!dim_is_symbol(v->shape.dims[i])) continue;
+    const char *symbol = npuc_module_symbol_name(v->owner->module, v->shape.dims[i]);
+    status = npuc_fail(d, NPUC_DIAG_E0913, &place, "the input \"%s\" has the dim \"%s\" without a number", v->name, symbol);
+    npuc_fix(d, "give it one: --dim %s=1", symbol);
   }
+  if (status != NPUC_OK) return status;
+  status = npuc_fail(d, NPUC_DIAG_E0913, &place, "the input \"%s\" has a dim, or a rank, that is not known", v->name);
+  npuc_fix(d, "give its dims: --shape %s=DIMS", v->name);
+  return status;
+}
+
+static npuc_status report_dim(diag *d, const value *v, const char *cause) {
+  diag_place place = npuc_node_place(v->producer, NULL);
   if (cause) return npuc_fail(d, NPUC_DIAG_E0913, &place, "the shape of \"%s\" depends on the input dim \"%s\"", v->name, cause);
   return npuc_fail(d, NPUC_DIAG_E0913, &place, "the shape of \"%s\" depends on data at run time, not on the input shapes", v->name);
 }
@@ -75,7 +84,7 @@ static npuc_status check_graph_static(diag *d, const graph *g) {
   for (size_t i = 0; i < g->n_inputs; i++) {
     const value *v = g->inputs[i];
     c.of[v->id] = first_symbol(g->module, &v->shape);
-    if (!npuc_shape_is_static(&v->shape)) status = report_dim(d, g->module, v, NULL);
+    if (!npuc_shape_is_static(&v->shape)) status = report_input(d, v);
   }
   NPUC_EACH_NODE(g, n) {
     const char *cause = cause_of_inputs(&c, n);
@@ -85,7 +94,7 @@ static npuc_status check_graph_static(diag *d, const graph *g) {
       bool fixed = npuc_shape_is_static(&v->shape);
       /* Numbers do not carry a symbol on, but contents computed from it do: Shape of a symbolic value. */
       c.of[v->id] = fixed && !node_is(n, OP_SHAPE) && v->type != DTYPE_I64 ? NULL : cause;
-      if (!fixed) status = report_dim(d, g->module, v, cause);
+      if (!fixed) status = report_dim(d, v, cause);
     }
     if (node_is(n, OP_SHAPE)) {
       diag_place place = {.part = g->name, .node = n->location ? n->location->name : n->name, .op = "Shape"};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "ir/text.h"
 #include "stages/target.h"
 
 static const option target_options[] = {{"--target", 't', OPTION_LIST, "TARGET", "what to build for: `npuc targets` lists them"}};
@@ -31,6 +32,13 @@ static const option quantize_options[] = {
     {"--set", 0, OPTION_LIST, "KEY=VALUE", "quantize.observer=minmax|percentile|mse|kl, quantize.bias_correction=true|false"},
 };
 const option_group npuc_cli_quantize_group = {"Quantization", quantize_options, sizeof quantize_options / sizeof *quantize_options};
+
+static const option pass_options_table[] = {
+    {"--print-after", 0, OPTION_VALUE, "PASS", "print the graph as text after a pass, or after `all`"},
+    {"--stop-after", 0, OPTION_VALUE, "PASS", "end the stage's pipeline after a pass"},
+    {"--pass-limit", 0, OPTION_VALUE, "N", "at most N rewrites: bisection of a wrong one"},
+};
+const option_group npuc_cli_pass_group = {"Passes", pass_options_table, sizeof pass_options_table / sizeof *pass_options_table};
 
 static const option pipeline_options[] = {
     {"--output", 'o', OPTION_VALUE, "OUT", "the build's folder"},
@@ -188,6 +196,20 @@ static npuc_status merge_dims(cli *c, build *b, build_options *o) {
   return NPUC_OK;
 }
 
+static void print_graph(void *user, const char *pass, const graph *g) {
+  (void)user;
+  arena *a = npuc_arena_create();
+  fprintf(stderr, "-- after %s\n%s", pass, npuc_graph_print(a, g, &(text_options){.types = true}));
+  npuc_arena_destroy(a);
+}
+
+static npuc_status controls(cli *c, build *b) {
+  long long limit;
+  NPUC_TRY(npuc_cli_int(c->diag, &c->line, "--pass-limit", 0, INT32_MAX, -1, &limit));
+  b->controls = (pass_controls){.limit = limit, .stop_after = npuc_cli_value(&c->line, "--stop-after"), .print_after = npuc_cli_value(&c->line, "--print-after"), .print = print_graph, .user = c};
+  return NPUC_OK;
+}
+
 npuc_status npuc_cli_build_options(cli *c, build *b, const char *model) {
   build_options *o = &b->options;
   b->pool = c->pool;
@@ -206,5 +228,6 @@ npuc_status npuc_cli_build_options(cli *c, build *b, const char *model) {
   NPUC_TRY(merge_targets(c, b, o));
   NPUC_TRY(merge_dims(c, b, o));
   NPUC_TRY(apply_settings(c, b, o));
+  NPUC_TRY(controls(c, b));
   return npuc_build_options_save(b);
 }

@@ -76,6 +76,7 @@ static npuc_status in_build(cli *c, const char *folder, const char *model, stage
   build *b = NULL;
   if (model) NPUC_TRY(check_model(c, model));
   npuc_status status = npuc_build_open(c->diag, c->arena, folder, model != NULL, &b);
+  if (status == NPUC_OK) json_object_set_new(b->manifest, "command", json_string(c->line.text));
   if (status == NPUC_OK) status = npuc_cli_build_options(c, b, model);
   if (status == NPUC_OK && from > STAGE_BASELINE && force) status = npuc_build_strike(b, from, NULL);
   if (status == NPUC_OK) status = run_pipeline(c, b, force ? from : STAGE_BASELINE, to, force);
@@ -113,8 +114,8 @@ static npuc_status run_stage(cli *c) {
   return in_build(c, argument, NULL, s, s, npuc_cli_flag(&c->line, "--force"));
 }
 
-static const option_group *const all_groups[] = {&npuc_cli_target_group, &npuc_cli_model_group, &npuc_cli_data_group, &npuc_cli_quantize_group, &npuc_cli_pipeline_group, NULL};
-static const option_group *const model_groups[] = {&npuc_cli_model_group, &npuc_cli_data_group, &npuc_cli_pipeline_group, NULL};
+static const option_group *const all_groups[] = {&npuc_cli_target_group, &npuc_cli_model_group, &npuc_cli_data_group, &npuc_cli_quantize_group, &npuc_cli_pass_group, &npuc_cli_pipeline_group, NULL};
+static const option_group *const model_groups[] = {&npuc_cli_model_group, &npuc_cli_data_group, &npuc_cli_pass_group, &npuc_cli_pipeline_group, NULL};
 
 static const char *const compile_examples[] = {
     "npuc compile examples/demo/model.onnx -t refnpu-n16 -o out --calib examples/demo/calib.npy --eval examples/demo/test.npy --preprocess scale=1/255",

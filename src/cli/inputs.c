@@ -6,6 +6,7 @@
 
 #include "cli/build_options.h"
 #include "formats/npy.h"
+#include "passes/names.h"
 
 const char *npuc_cli_port_path(arena *a, const char *folder, const char *name) {
   char *clean = npuc_arena_str(a, name);
@@ -122,9 +123,10 @@ npuc_status npuc_cli_graph_inputs(cli *c, const opened_model *m, tensor **out_in
   graph *g = m->module->graphs[0];
   size_t n = g->n_inputs;
   const char **names = (const char **)npuc_arena_array(c->arena, n + 1, sizeof(char *)), **files = (const char **)npuc_arena_array(c->arena, n + 1, sizeof(char *));
-  for (size_t i = 0; i < n; i++) names[i] = g->inputs[i]->name;
+  const char **sources = (const char **)npuc_arena_array(c->arena, n + 1, sizeof(char *));
+  for (size_t i = 0; i < n; i++) names[i] = g->inputs[i]->name, sources[i] = npuc_source_name(g, c->arena, g->inputs[i]->name);
   *out_inputs = NPUC_NEW_ARRAY(c->arena, n + 1, tensor);
-  NPUC_TRY(npuc_cli_input_files(c, names, NULL, n, files));
+  NPUC_TRY(npuc_cli_input_files(c, names, sources, n, files));
   for (size_t i = 0; i < n; i++) {
     if (files[i]) NPUC_TRY(input_from_file(c, g->inputs[i], files[i], &(*out_inputs)[i]));
     else NPUC_TRY(random_input(c, g->inputs[i], i, &(*out_inputs)[i]));

@@ -135,6 +135,8 @@ npuc_status npuc_cli_parse(diag *d, arena *a, const command *const *commands, si
   *line = (parsed_line){0};
   line->options = NPUC_NEW_ARRAY(a, (size_t)argc, parsed_option);
   line->arguments = (const char **)npuc_arena_array(a, (size_t)argc, sizeof(char *));
+  line->text = "npuc";
+  for (int i = 1; i < argc; i++) line->text = npuc_arena_printf(a, "%s %s", line->text, argv[i]);
   const char *word = command_word(argc, argv);
   if (word) {
     line->command = find_command(commands, n_commands, word);

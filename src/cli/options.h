@@ -50,6 +50,7 @@ typedef struct parsed_line {
   size_t n_arguments;
   parsed_option *options;
   size_t n_options;
+  const char *text; /* all words, for the record */
 } parsed_line;
 
 extern const option_group npuc_cli_global_group;

@@ -175,7 +175,8 @@ npuc_status npuc_stage_baseline(stage_work *w) {
   rec.inputs = npuc_xcalloc(g->n_inputs + 1, sizeof(tensor));
   rec.outputs = npuc_xcalloc(g->n_outputs + 1, sizeof(tensor));
   const char *text = b->options.eval ? b->options.eval : b->options.calib ? b->options.calib : "random:16";
-  npuc_status status = npuc_apply_dims(b, m);
+  npuc_status status = b->tamper ? b->tamper(b->tamper_user, w->stage, m, NULL) : NPUC_OK;
+  if (status == NPUC_OK) status = npuc_apply_dims(b, m);
   if (status == NPUC_OK) status = npuc_runner_create(b->diag, b->pool, g, &r);
   if (status == NPUC_OK) status = npuc_build_dataset(b, text, r, &data);
   if (status == NPUC_OK) status = make(w, r, &rec, data);

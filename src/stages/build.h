@@ -56,6 +56,15 @@ typedef struct build_options {
   bool bias_correction;
 } build_options;
 
+/* Bisection and dumps of the pass stages. A stage that was cut short has another key: without the cut it is done again. */
+typedef struct pass_controls {
+  int64_t limit;           /* rewrites in all; -1: no limit */
+  const char *stop_after;  /* pass name or NULL */
+  const char *print_after; /* pass name, "all" or NULL */
+  void (*print)(void *user, const char *pass, const graph *g);
+  void *user;
+} pass_controls;
+
 typedef struct build {
   const char *path;
   arena *arena;
@@ -66,6 +75,10 @@ typedef struct build {
   json_t *manifest;
   build_options options;
   int lock; /* file descriptor of OUT/.lock */
+  pass_controls controls;
+  /* For tests of the gates, NULL otherwise: may damage what a stage made (the module before it is written; for stage build NULL and the artifact's path). */
+  npuc_status (*tamper)(void *user, stage_id s, module *m, const char *path);
+  void *tamper_user;
 } build;
 
 /* Opens OUT, creating it when `create`. A folder that exists, is not empty and is no build of ours is refused (E0901). Another running npuc in it: E0902. */
@@ -91,6 +104,9 @@ npuc_status npuc_build_options_save(build *b) NPUC_MUST_USE;
 /* -- writing models -- */
 /* ONNX with constants in OUT/weights. */
 npuc_status npuc_build_write_model(build *b, const module *m, const char *path) NPUC_MUST_USE;
+
+/* OUT/module.json from the newest stage model: parts with ports, states, links, names of the source. */
+npuc_status npuc_module_json_write(build *b) NPUC_MUST_USE;
 
 /* XXH3-64 of a file as 16 hex digits, in the arena. */
 npuc_status npuc_hash_file(diag *d, arena *a, const char *path, const char **out_hex) NPUC_MUST_USE;

@@ -128,7 +128,7 @@ npuc_status npuc_build_open(diag *d, arena *a, const char *path, bool create, bu
   build *b = NPUC_NEW(a, build);
   size_t n = strlen(path);
   while (n > 1 && path[n - 1] == '/') n--;
-  *b = (build){.path = npuc_arena_strn(a, path, n), .arena = a, .diag = d, .lock = -1};
+  *b = (build){.path = npuc_arena_strn(a, path, n), .arena = a, .diag = d, .lock = -1, .controls = {.limit = -1}};
   npuc_status status = claim_folder(b, create);
   if (status == NPUC_OK) status = take_lock(b);
   if (status == NPUC_OK) status = load_manifest(b);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <jansson.h>
 
+#include "passes/names.h"
 #include "stages/build.h"
 
 static const uint8_t npu_magic[8] = {0x89, 'N', 'P', 'U', 0x0d, 0x0a, 0x1a, 0x0a};
@@ -120,16 +121,6 @@ void npuc_model_close(opened_model *m) {
 
 value *npuc_model_port(const opened_model *m, const char *name) {
   graph *g = m->module->graphs[0];
-  char key[512];
-  snprintf(key, sizeof key, "npuc.name.%s", name);
-  const char *ours = npuc_map_get(m->module->metadata, key);
-  for (int pass = 0; pass < 2; pass++) {
-    const char *wanted = pass == 0 ? name : ours;
-    if (!wanted) break;
-    for (size_t i = 0; i < g->n_inputs; i++)
-      if (strcmp(g->inputs[i]->name, wanted) == 0) return g->inputs[i];
-    for (size_t i = 0; i < g->n_outputs; i++)
-      if (strcmp(g->outputs[i]->name, wanted) == 0) return g->outputs[i];
-  }
-  return NULL;
+  value *v = npuc_find_value(g, name);
+  return v && (v->is_input || v->is_output) ? v : NULL;
 }

@@ -70,7 +70,8 @@ static npuc_status target_identity(build *b, const char *name, const char **out_
   return NPUC_OK;
 }
 
-static npuc_status stage_key(build *b, stage_id s, const char *target, const char **out_key) {
+/* The key, and in *out_inputs what it was made of: the manifest shows why a stage ran again. */
+static npuc_status stage_key(build *b, stage_id s, const char *target, const char **out_key, const char **out_inputs) {
   const build_options *o = &b->options;
   arena *a = b->arena;
   const char *parts = npuc_arena_printf(a, "npuc %s|%s|", npuc_version(), npuc_stage_name(s));
@@ -93,6 +94,9 @@ static npuc_status stage_key(build *b, stage_id s, const char *target, const cha
       parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, target_text, shapes_identity(b),
                                 outputs_identity(b, (stage_id)(s - 1), npuc_stage_per_target((stage_id)(s - 1)) ? target : NULL));
   }
+  if (b->controls.limit >= 0 || b->controls.stop_after)
+    parts = npuc_arena_printf(a, "%s|cut %" PRId64 " %s", parts, b->controls.limit, b->controls.stop_after ? b->controls.stop_after : "");
+  *out_inputs = parts;
   *out_key = npuc_hash_text(a, parts);
   return NPUC_OK;
 }
@@ -111,9 +115,10 @@ static npuc_status needs(build *b, stage_id s, const char *target) {
   return NPUC_OK;
 }
 
-static npuc_status finish(stage_work *w, const char *key, double seconds) {
+static npuc_status finish(stage_work *w, const char *key, const char *inputs, double seconds) {
   json_t *record = w->extras;
   json_object_set_new(record, "key", json_string(key));
+  json_object_set_new(record, "inputs", json_string(inputs));
   json_object_set(record, "gate", w->gate);
   json_object_set_new(record, "seconds", json_real(seconds));
   json_object_set_new(record, "peak_rss_bytes", json_integer((json_int_t)npuc_peak_rss_bytes()));
@@ -121,10 +126,10 @@ static npuc_status finish(stage_work *w, const char *key, double seconds) {
 }
 
 static npuc_status one_stage(build *b, stage_id s, const char *target, bool force, stage_listener *listener, void *user) {
-  const char *key;
+  const char *key, *inputs;
   if (npuc_progress_cancelled(b->progress)) return npuc_fail(b->diag, NPUC_DIAG_E0005, NULL, "stopped before stage %s", npuc_stage_name(s));
   NPUC_TRY(needs(b, s, target));
-  NPUC_TRY(stage_key(b, s, target, &key));
+  NPUC_TRY(stage_key(b, s, target, &key, &inputs));
   if (!force && npuc_build_holds(b, s, target, key)) {
     json_t *record = npuc_build_record(b, s, target);
     if (listener) listener(user, s, target, "kept", json_real_value(json_object_get(record, "seconds")), json_object_get(record, "gate"));
@@ -135,7 +140,8 @@ static npuc_status one_stage(build *b, stage_id s, const char *target, bool forc
   stage_work w = {.b = b, .stage = s, .target = target, .gate = json_object(), .extras = json_object()};
   npuc_status status = run_stage[s](&w);
   double seconds = npuc_clock_seconds() - started;
-  if (status == NPUC_OK) status = finish(&w, key, seconds);
+  if (status == NPUC_OK) status = finish(&w, key, inputs, seconds);
+  if (status == NPUC_OK) status = npuc_module_json_write(b);
   if (listener) listener(user, s, target, status == NPUC_OK ? "done" : "failed", seconds, w.gate);
   json_decref(w.gate);
   json_decref(w.extras);

@@ -60,6 +60,7 @@ static npuc_status write_artifact(stage_work *w, const qgraph *g, const npu_prog
   npuc_status status = npuc_npu_write(b->diag, path, g, p, meta, NULL);
   free(meta);
   NPUC_TRY(status);
+  if (b->tamper) NPUC_TRY(b->tamper(b->tamper_user, w->stage, NULL, path));
   status = gate(w, path, predicted);
   if (status != NPUC_OK) {
     npuc_status removed = npuc_path_remove(b->diag, path);

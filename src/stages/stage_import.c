@@ -47,7 +47,10 @@ npuc_status npuc_stage_import(stage_work *w) {
   module *m = NULL;
   npuc_diag_set_file(w->b->diag, w->b->options.model);
   NPUC_TRY(npuc_onnx_read(w->b->diag, w->b->options.model, &m));
-  npuc_status status = npuc_stage_write(w, m);
+  module *written = npuc_module_clone(m);
+  npuc_status status = w->b->tamper ? w->b->tamper(w->b->tamper_user, w->stage, written, NULL) : NPUC_OK;
+  if (status == NPUC_OK) status = npuc_stage_write(w, written);
+  npuc_module_destroy(written);
   if (status == NPUC_OK) status = npuc_apply_dims(w->b, m);
   if (status == NPUC_OK) status = gate(w, m);
   if (status == NPUC_GATE_FAILED) {

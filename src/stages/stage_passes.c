@@ -23,7 +23,8 @@ static npuc_status run_pipeline(stage_work *w, module *m, const pass_target *tar
   build *b = w->b;
   dim_binding *dims = NPUC_NEW_ARRAY(b->arena, b->options.n_dims + 1, dim_binding);
   for (size_t i = 0; i < b->options.n_dims; i++) dims[i] = (dim_binding){b->options.dims[i].symbol, b->options.dims[i].value};
-  pass_options options = {.dims = dims, .n_dims = b->options.n_dims, .target = target, .limit = -1};
+  pass_options options = {.dims = dims, .n_dims = b->options.n_dims, .target = target, .limit = b->controls.limit, .stop_after = b->controls.stop_after,
+                          .print_after = b->controls.print_after, .print = b->controls.print, .user = b->controls.user};
   npuc_status status = npuc_passes_run(b->diag, b->arena, m, npuc_stage_name(w->stage), &options, out_report);
   if (status == NPUC_OK) json_object_set_new(w->extras, "rewrites", rewrites_json(out_report));
   return status;
@@ -38,7 +39,8 @@ static npuc_status check_promise(stage_work *w, const module *m) {
 }
 
 /* Written first and read back, so that the gate judges the file, not the memory. */
-static npuc_status write_and_compare(stage_work *w, const module *before, const module *m, parity bound) {
+static npuc_status write_and_compare(stage_work *w, const module *before, module *m, parity bound) {
+  if (w->b->tamper) NPUC_TRY(w->b->tamper(w->b->tamper_user, w->stage, m, NULL));
   NPUC_TRY(check_promise(w, m));
   NPUC_TRY(npuc_stage_write(w, m));
   module *written = NULL;

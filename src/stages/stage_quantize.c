@@ -272,6 +272,7 @@ static npuc_status quantize(stage_work *w, const module *floats) {
   NPUC_TRY(npuc_stage_arch(w, &arch));
   NPUC_TRY(quantization_of(w, &options));
   npuc_status status = calibrate(w, floats, &options, &integers, &qdq);
+  if (status == NPUC_OK && w->b->tamper) status = w->b->tamper(w->b->tamper_user, w->stage, integers, NULL);
   if (status == NPUC_OK) npuc_npu_place_graph(&arch, integers->graphs[0]);
   if (status == NPUC_OK) status = npuc_stage_write(w, integers);
   if (status == NPUC_OK) status = write_qdq(w, qdq);

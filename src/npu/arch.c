@@ -32,8 +32,7 @@ static npuc_status read_hardware(diag *d, const char *path, const json_t *root, 
     if (!read_number(hardware, fields[i].key, fields[i].value))
       return npuc_fail(d, NPUC_DIAG_E0801, &place, "hardware.%s must be a whole number from 0 to 2147483647", fields[i].key);
   }
-  if (!npuc_npu_arch_valid(arch))
-    return npuc_fail(d, NPUC_DIAG_E0801, &place, "no refnpu has these numbers (docs/refnpu.md, section 1)");
+  if (!npuc_npu_arch_valid(arch)) return npuc_fail(d, NPUC_DIAG_E0801, &place, "no refnpu has these numbers (docs/refnpu.md, section 1)");
   return NPUC_OK;
 }
 

@@ -12,8 +12,8 @@
 enum {
   NPU_QUEUES = 4,
   NPU_REGISTERS = 8,
-  NPU_MAX_LANES = 32,   /* largest N */
-  NPU_PASS_ROWS = 512,  /* rows of a pass: half the accumulators */
+  NPU_MAX_LANES = 32,  /* largest N */
+  NPU_PASS_ROWS = 512, /* rows of a pass: half the accumulators */
   NPU_ACC_ROWS = 1024,
   NPU_ROW_ENTRIES = 512 /* row file */
 };
@@ -21,8 +21,8 @@ enum {
 typedef enum npu_queue { QUEUE_DMA0, QUEUE_DMA1, QUEUE_ARRAY, QUEUE_VECTOR } npu_queue;
 
 typedef struct npu_arch {
-  const char *name;              /* "refnpu-n16" */
-  uint32_t n;                    /* side of the array: 8, 16, 32 */
+  const char *name; /* "refnpu-n16" */
+  uint32_t n;       /* side of the array: 8, 16, 32 */
   uint32_t scratchpad_bytes;
   uint32_t weight_buffer_bytes;
   uint32_t accumulator_rows;

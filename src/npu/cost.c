@@ -32,7 +32,8 @@ static conv_shape conv_of(const qgraph *g, const qnode *n, const sizes *s) {
 /* Every pass: LDW, MM. Every chunk: VPAR, VRQ, and WAITs for the accumulators on both sides. */
 static npu_node_cost array_cost(const qgraph *g, const qnode *n, const npu_arch *arch, const sizes *s) {
   conv_shape c = conv_of(g, n, s);
-  uint32_t blocks = npuc_layout_blocks(&c.y), least = blocks == 1 ? 2 : 1, tiles = npuc_npu_tile_count(&c), chunks = npuc_npu_chunk_count(&c.y, least);
+  uint32_t blocks = npuc_layout_blocks(&c.y), least = blocks == 1 ? 2 : 1, tiles = npuc_npu_tile_count(&c),
+           chunks = npuc_npu_chunk_count(&c.y, least);
   npu_node_cost cost = {.image_bytes = (uint64_t)blocks * 8 * arch->n, .instructions = 4};
   for (uint32_t i = 0; i < tiles; i++) cost.image_bytes += (uint64_t)npuc_npu_tile_at(&c, i).rows * arch->n * blocks;
   for (uint32_t i = 0; i < chunks; i++) {
@@ -76,7 +77,9 @@ static npu_node_cost move_cost(const qnode *n, const npu_arch *arch, const sizes
       cost.vector_cycles += 256 / arch->n;
       cost.image_bytes = 256;
       break;
-    case QOP_Pad: cost.vector_cycles += npuc_layout_blocks(&s->x) * pixels(&s->x) + 16; break;
+    case QOP_Pad:
+      cost.vector_cycles += npuc_layout_blocks(&s->x) * pixels(&s->x) + 16;
+      break;
     case QOP_Concat:
     case QOP_Slice:
     case QOP_Split:
@@ -87,8 +90,10 @@ static npu_node_cost move_cost(const qnode *n, const npu_arch *arch, const sizes
     case QOP_Flatten:
     case QOP_Squeeze:
     case QOP_Unsqueeze:
-    case QOP_Identity: return (npu_node_cost){0};
-    default: break;
+    case QOP_Identity:
+      return (npu_node_cost){0};
+    default:
+      break;
   }
   return cost;
 }
@@ -98,24 +103,29 @@ npu_node_cost npuc_npu_node_cost(const qgraph *g, size_t node, const npu_arch *a
   sizes s;
   if (!npuc_npu_layout_of(g, arch, n->inputs[0], &s.x) || !npuc_npu_layout_of(g, arch, n->outputs[0], &s.y)) return (npu_node_cost){0};
   switch (n->op) {
-    case QOP_QGemm: return array_cost(g, n, arch, &s);
-    case QOP_QConv: return npuc_qnode_int(n, QATTR_group, 1) == 1 ? array_cost(g, n, arch, &s) : window_cost(g, n, arch, &s);
+    case QOP_QGemm:
+      return array_cost(g, n, arch, &s);
+    case QOP_QConv:
+      return npuc_qnode_int(n, QATTR_group, 1) == 1 ? array_cost(g, n, arch, &s) : window_cost(g, n, arch, &s);
     case QOP_QAveragePool:
     case QOP_QGlobalAveragePool:
-    case QOP_MaxPool: return window_cost(g, n, arch, &s);
-    default: return move_cost(n, arch, &s);
+    case QOP_MaxPool:
+      return window_cost(g, n, arch, &s);
+    default:
+      return move_cost(n, arch, &s);
   }
 }
 
 /* Whether vector work of the node hides behind the array: not where the next array work needs it at once. */
 static bool stands_in_line(const qnode *n) {
-  return n->op == QOP_QAveragePool || n->op == QOP_QGlobalAveragePool || n->op == QOP_MaxPool || n->op == QOP_QSoftmax || n->op == QOP_Lookup ||
-         (n->op == QOP_QConv && npuc_qnode_int(n, QATTR_group, 1) > 1);
+  return n->op == QOP_QAveragePool || n->op == QOP_QGlobalAveragePool || n->op == QOP_MaxPool || n->op == QOP_QSoftmax ||
+         n->op == QOP_Lookup || (n->op == QOP_QConv && npuc_qnode_int(n, QATTR_group, 1) > 1);
 }
 
 static uint64_t table_bytes(const qgraph *g) {
   uint64_t bytes = 64 + 15 * (48 + 32) + 64; /* header, section table and the gaps of alignment, one configuration */
-  for (size_t i = 0; i < g->n_tensors; i++) bytes += 128 + strlen(g->tensors[i].name) + 1 + (g->tensors[i].data ? (g->tensors[i].bytes + 63) / 64 * 64 : 0);
+  for (size_t i = 0; i < g->n_tensors; i++)
+    bytes += 128 + strlen(g->tensors[i].name) + 1 + (g->tensors[i].data ? (g->tensors[i].bytes + 63) / 64 * 64 : 0);
   for (size_t i = 0; i < g->n_nodes; i++) {
     const qnode *n = &g->nodes[i];
     uint64_t ints = (uint64_t)n->n_inputs + (uint64_t)n->n_outputs;

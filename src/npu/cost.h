@@ -6,10 +6,10 @@
 #include "npu/place.h"
 
 typedef struct npu_node_cost {
-  uint64_t array_cycles;  /* passes, at least N + 1 cycles each */
+  uint64_t array_cycles; /* passes, at least N + 1 cycles each */
   uint64_t vector_cycles;
   uint64_t instructions;
-  uint64_t image_bytes;   /* weight tiles and parameters for the machine, beside the graph's own constants */
+  uint64_t image_bytes; /* weight tiles and parameters for the machine, beside the graph's own constants */
 } npu_node_cost;
 
 typedef struct npu_cost {

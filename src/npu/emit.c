@@ -40,10 +40,14 @@ void npuc_emit_unit(emitter *e, npu_queue queue, const instr *in, const mem_acce
 
 static instr *in_force(emitter *e, npu_queue queue, const instr *in) {
   switch (in->op) {
-    case ISA_VGEO: return &e->geometry[in->f[NPU_VGEO_slot]];
-    case ISA_ACFG: return &e->source;
-    case ISA_VPAR: return &e->parameters;
-    default: return &e->pitches[queue];
+    case ISA_VGEO:
+      return &e->geometry[in->f[NPU_VGEO_slot]];
+    case ISA_ACFG:
+      return &e->source;
+    case ISA_VPAR:
+      return &e->parameters;
+    default:
+      return &e->pitches[queue];
   }
 }
 

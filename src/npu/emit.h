@@ -20,10 +20,10 @@ typedef struct emitter {
   npu_program *program;
   npu_stream *stream;
   scoreboard boards[MEMORY_KINDS];
-  uint32_t tokens[NPU_QUEUES];             /* signalled so far */
-  uint32_t waited[NPU_QUEUES][NPU_QUEUES]; /* [queue][of]: the count that it has waited for */
+  uint32_t tokens[NPU_QUEUES];                       /* signalled so far */
+  uint32_t waited[NPU_QUEUES][NPU_QUEUES];           /* [queue][of]: the count that it has waited for */
   instr geometry[3], source, parameters, pitches[2]; /* configuration in force; op NOP: none */
-  uint32_t node;                            /* what is being lowered, for the debug table */
+  uint32_t node;                                     /* what is being lowered, for the debug table */
 } emitter;
 
 void npuc_emit_init(emitter *e, arena *scratch, npu_program *p, npu_stream *s, uint64_t arena_bytes);

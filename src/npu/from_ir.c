@@ -24,25 +24,27 @@ typedef struct attribute_list {
 } attribute_list;
 
 static void put(converter *c, attribute_list *list, qattr_key key, const int64_t *values, int32_t count) {
-  list->items[list->count++] = (qattr){.key = key, .values = npuc_arena_copy(c->a, values, (size_t)count * sizeof *values), .count = (uint32_t)count};
+  list->items[list->count++] =
+      (qattr){.key = key, .values = npuc_arena_copy(c->a, values, (size_t)count * sizeof *values), .count = (uint32_t)count};
 }
 
 static void put_one(converter *c, attribute_list *list, qattr_key key, int64_t number) { put(c, list, key, &number, 1); }
 static void put_list(converter *c, attribute_list *list, qattr_key key, int_list values) { put(c, list, key, values.values, values.count); }
 
 static npuc_status refuse(const converter *c, const node *n, const char *reason) {
-  return npuc_fail(c->d, NPUC_DIAG_E0805, &(diag_place){.part = c->g->name, .node = n->location ? n->location->name : n->name, .op = n->op->type}, "%s", reason);
+  return npuc_fail(c->d, NPUC_DIAG_E0805,
+                   &(diag_place){.part = c->g->name, .node = n->location ? n->location->name : n->name, .op = n->op->type}, "%s", reason);
 }
 
 static int64_t normal_axis(int64_t axis, int32_t rank) { return axis < 0 ? axis + rank : axis; }
 
 /* -- attributes of npuc operators -- */
 
-#define PUT_CLAMP(c, list, at)                               \
-  do {                                                       \
+#define PUT_CLAMP(c, list, at)                                \
+  do {                                                        \
     put_one(c, list, QATTR_y_zero_point, (at)->y_zero_point); \
-    put_one(c, list, QATTR_lo, (at)->lo);                    \
-    put_one(c, list, QATTR_hi, (at)->hi);                    \
+    put_one(c, list, QATTR_lo, (at)->lo);                     \
+    put_one(c, list, QATTR_hi, (at)->hi);                     \
   } while (0)
 
 static npuc_status conv_attributes_of(converter *c, const node *n, attribute_list *list) {
@@ -74,7 +76,8 @@ static npuc_status binary_attributes_of(converter *c, const node *n, attribute_l
 
 static npuc_status unary_attributes_of(converter *c, const node *n, attribute_list *list) {
   const qunary_attributes *a = NPUC_ATTRS(qunary_attributes, n);
-  if (n->op->id == OP_QGLOBALAVERAGEPOOL && n->inputs[0]->shape.rank != 4) return refuse(c, n, "only two-dimensional pools have a place in a .npu file");
+  if (n->op->id == OP_QGLOBALAVERAGEPOOL && n->inputs[0]->shape.rank != 4)
+    return refuse(c, n, "only two-dimensional pools have a place in a .npu file");
   put_one(c, list, QATTR_x_zero_point, a->x_zero_point);
   PUT_CLAMP(c, list, a);
   return NPUC_OK;
@@ -165,7 +168,8 @@ static npuc_status slice_attributes_of(converter *c, const node *n, attribute_li
   int32_t count, n_axes, n_steps, rank = n->inputs[0]->shape.rank;
   const int64_t *starts = constant_ints(c, n, 1, &count), *ends = constant_ints(c, n, 2, &count);
   const int64_t *axes = constant_ints(c, n, 3, &n_axes), *steps = constant_ints(c, n, 4, &n_steps);
-  if (!starts || !ends || n_axes == -2 || n_steps == -2 || count > 8) return refuse(c, n, "starts, ends, axes or steps are computed at run time");
+  if (!starts || !ends || n_axes == -2 || n_steps == -2 || count > 8)
+    return refuse(c, n, "starts, ends, axes or steps are computed at run time");
   int64_t from[8], to[8], along[8], by[8];
   for (int32_t i = 0; i < count; i++) {
     along[i] = normal_axis(axes ? axes[i] : i, rank);
@@ -321,16 +325,25 @@ static npuc_status convert_node(converter *c, const node *n) {
   attribute_list list = {.count = 0};
   NPUC_TRY(rule->attributes(c, n, &list));
   int32_t n_inputs = rule->inputs < 0 || rule->inputs > n->n_inputs ? n->n_inputs : rule->inputs;
-  int32_t *inputs = NPUC_NEW_ARRAY(c->a, (size_t)n_inputs, int32_t), *outputs = NPUC_NEW_ARRAY(c->a, (size_t)n->n_outputs, int32_t), n_outputs = 0;
+  int32_t *inputs = NPUC_NEW_ARRAY(c->a, (size_t)n_inputs, int32_t), *outputs = NPUC_NEW_ARRAY(c->a, (size_t)n->n_outputs, int32_t),
+          n_outputs = 0;
   for (int32_t i = 0; i < n_inputs; i++) {
     inputs[i] = -1;
-    if (n->inputs[i]) NPUC_TRY(i == rule->shift_input ? shift_tensor(c, n, n->inputs[i], &inputs[i]) : tensor_of(c, n, n->inputs[i], &inputs[i]));
+    if (n->inputs[i])
+      NPUC_TRY(i == rule->shift_input ? shift_tensor(c, n, n->inputs[i], &inputs[i]) : tensor_of(c, n, n->inputs[i], &inputs[i]));
   }
   for (int32_t i = 0; i < n->n_outputs; i++) {
     if (n->outputs[i]) NPUC_TRY(tensor_of(c, n, n->outputs[i], &outputs[n_outputs++]));
   }
-  const qnode out = {.op = rule->to, .name = n->name, .source = n->location ? n->location->name : n->name, .inputs = inputs, .n_inputs = n_inputs, .outputs = outputs,
-                     .n_outputs = n_outputs, .attributes = list.items, .n_attributes = list.count};
+  const qnode out = {.op = rule->to,
+                     .name = n->name,
+                     .source = n->location ? n->location->name : n->name,
+                     .inputs = inputs,
+                     .n_inputs = n_inputs,
+                     .outputs = outputs,
+                     .n_outputs = n_outputs,
+                     .attributes = list.items,
+                     .n_attributes = list.count};
   npuc_qgraph_add_node(c->q, &out);
   return NPUC_OK;
 }
@@ -349,7 +362,9 @@ npuc_status npuc_npu_from_ir(diag *d, arena *a, const graph *g, qgraph **out_gra
   NPUC_EACH_NODE(g, n) { NPUC_TRY(convert_node(&c, n)); }
   for (size_t i = 0; i < g->n_outputs; i++) {
     int32_t index = c.tensor_of[g->outputs[i]->id];
-    if (index < 0) return npuc_fail(d, NPUC_DIAG_E0805, &(diag_place){.part = g->name, .node = g->outputs[i]->name}, "the output is a constant or no node makes it");
+    if (index < 0)
+      return npuc_fail(d, NPUC_DIAG_E0805, &(diag_place){.part = g->name, .node = g->outputs[i]->name},
+                       "the output is a constant or no node makes it");
     npuc_qgraph_add_output(c.q, index);
   }
   *out_graph = c.q;

@@ -45,7 +45,6 @@ static const uint16_t field_start[ISA_COUNT + 1] = {
 #undef FIELD
     BEFORE_END};
 
-
 static const isa_info infos[ISA_COUNT] = {
 #define INSTR(name, opcode, queues, class) {#name, opcode, ISA_QUEUES_##queues, ISA_CLASS_##class},
 #define FIELD(instruction, name, low, width, sign, mark)
@@ -72,10 +71,14 @@ bool npuc_isa_is_unit(const instr *in) {
 
 bool npuc_isa_queue_allows(isa_op op, npu_queue queue) {
   switch (infos[op].queues) {
-    case ISA_QUEUES_DMA: return queue == QUEUE_DMA0 || queue == QUEUE_DMA1;
-    case ISA_QUEUES_ARRAY: return queue == QUEUE_ARRAY;
-    case ISA_QUEUES_VECTOR: return queue == QUEUE_VECTOR;
-    case ISA_QUEUES_ANY: break;
+    case ISA_QUEUES_DMA:
+      return queue == QUEUE_DMA0 || queue == QUEUE_DMA1;
+    case ISA_QUEUES_ARRAY:
+      return queue == QUEUE_ARRAY;
+    case ISA_QUEUES_VECTOR:
+      return queue == QUEUE_VECTOR;
+    case ISA_QUEUES_ANY:
+      break;
   }
   return true;
 }

@@ -7,9 +7,7 @@
 #include "npu/lower_internal.h"
 #include "npu/sim.h"
 
-static bool uses_array(const qnode *n) {
-  return n->op == QOP_QGemm || (n->op == QOP_QConv && npuc_qnode_int(n, QATTR_group, 1) == 1);
-}
+static bool uses_array(const qnode *n) { return n->op == QOP_QGemm || (n->op == QOP_QConv && npuc_qnode_int(n, QATTR_group, 1) == 1); }
 
 static bool is_inside(const lowering *s, uint32_t node) { return node >= s->first_node && node < s->first_node + s->n_nodes; }
 
@@ -83,7 +81,8 @@ static int32_t find_fused_add(const lowering *s, const bool *done, uint32_t node
   if (found < 0 || !is_ready(s, done, (uint32_t)found)) return -1;
   const qnode *add = &s->g->nodes[found];
   layout a, b;
-  bool same = npuc_npu_layout_of(s->g, &s->program->arch, add->inputs[0], &a) && npuc_npu_layout_of(s->g, &s->program->arch, add->inputs[1], &b) && npuc_layout_same(&a, &b);
+  bool same = npuc_npu_layout_of(s->g, &s->program->arch, add->inputs[0], &a) &&
+              npuc_npu_layout_of(s->g, &s->program->arch, add->inputs[1], &b) && npuc_layout_same(&a, &b);
   return same && add->inputs[0] != add->inputs[1] ? found : -1;
 }
 
@@ -181,8 +180,10 @@ static void bind_tensors(lowering *s) {
   for (size_t t = 0; t < s->g->n_tensors; t++) {
     int32_t tensor = (int32_t)t;
     if (s->g->tensors[t].data || s->buffer_of_tensor[t] == NO_BUFFER) continue;
-    if (!is_made_inside(s, tensor)) bind(s, tensor, false);
-    else if (is_read_outside(s, tensor)) bind(s, tensor, true);
+    if (!is_made_inside(s, tensor))
+      bind(s, tensor, false);
+    else if (is_read_outside(s, tensor))
+      bind(s, tensor, true);
   }
 }
 
@@ -231,23 +232,46 @@ static void emit_node(lowering *s, const lower_entry *entry) {
   const qnode *n = &s->g->nodes[entry->node];
   switch (n->op) {
     case QOP_QConv:
-      if (uses_array(n)) npuc_lower_conv(s, entry);
-      else npuc_lower_depthwise(s, entry);
+      if (uses_array(n))
+        npuc_lower_conv(s, entry);
+      else
+        npuc_lower_depthwise(s, entry);
       break;
-    case QOP_QGemm: npuc_lower_conv(s, entry); break;
+    case QOP_QGemm:
+      npuc_lower_conv(s, entry);
+      break;
     case QOP_QAdd:
-    case QOP_QMul: npuc_lower_binary(s, entry); break;
+    case QOP_QMul:
+      npuc_lower_binary(s, entry);
+      break;
     case QOP_Requantize:
-    case QOP_Lookup: npuc_lower_unary(s, entry); break;
+    case QOP_Lookup:
+      npuc_lower_unary(s, entry);
+      break;
     case QOP_QAveragePool:
-    case QOP_QGlobalAveragePool: npuc_lower_average_pool(s, entry); break;
-    case QOP_MaxPool: npuc_lower_max_pool(s, entry); break;
-    case QOP_QSoftmax: npuc_lower_softmax(s, entry); break;
-    case QOP_Concat: npuc_lower_concat(s, entry); break;
-    case QOP_Split: npuc_lower_split(s, entry); break;
-    case QOP_Slice: npuc_lower_slice(s, entry); break;
-    case QOP_Pad: npuc_lower_pad(s, entry); break;
-    default: break; /* aliases: nothing moves */
+    case QOP_QGlobalAveragePool:
+      npuc_lower_average_pool(s, entry);
+      break;
+    case QOP_MaxPool:
+      npuc_lower_max_pool(s, entry);
+      break;
+    case QOP_QSoftmax:
+      npuc_lower_softmax(s, entry);
+      break;
+    case QOP_Concat:
+      npuc_lower_concat(s, entry);
+      break;
+    case QOP_Split:
+      npuc_lower_split(s, entry);
+      break;
+    case QOP_Slice:
+      npuc_lower_slice(s, entry);
+      break;
+    case QOP_Pad:
+      npuc_lower_pad(s, entry);
+      break;
+    default:
+      break; /* aliases: nothing moves */
   }
 }
 

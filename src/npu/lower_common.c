@@ -38,7 +38,8 @@ void npuc_lower_window_source(lowering *s, const placed *x, int64_t zp, int64_t 
 }
 
 clamp_attributes npuc_lower_clamp(const qnode *n) {
-  return (clamp_attributes){.zp = npuc_qnode_int(n, QATTR_y_zero_point, 0), .lo = npuc_qnode_int(n, QATTR_lo, 0), .hi = npuc_qnode_int(n, QATTR_hi, 0)};
+  return (clamp_attributes){
+      .zp = npuc_qnode_int(n, QATTR_y_zero_point, 0), .lo = npuc_qnode_int(n, QATTR_lo, 0), .hi = npuc_qnode_int(n, QATTR_hi, 0)};
 }
 
 static instr parameters(clamp_attributes c) {

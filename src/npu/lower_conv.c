@@ -16,8 +16,11 @@ typedef struct conv_job {
 } conv_job;
 
 static conv_job describe(const lowering *s, const qnode *n) {
-  conv_job job = {.x = npuc_lower_tensor(s, n->inputs[0]), .y = npuc_lower_tensor(s, n->outputs[0]), .n = n,
-                  .weights = s->g->tensors[n->inputs[1]].data, .x_zero_point = npuc_qnode_int(n, QATTR_x_zero_point, 0)};
+  conv_job job = {.x = npuc_lower_tensor(s, n->inputs[0]),
+                  .y = npuc_lower_tensor(s, n->outputs[0]),
+                  .n = n,
+                  .weights = s->g->tensors[n->inputs[1]].data,
+                  .x_zero_point = npuc_qnode_int(n, QATTR_x_zero_point, 0)};
   conv_shape *c = &job.shape;
   *c = (conv_shape){.x = job.x.l, .y = job.y.l, .kh = 1, .kw = 1, .stride_y = 1, .stride_x = 1, .dilation_y = 1, .dilation_x = 1};
   if (n->op == QOP_QGemm) {
@@ -61,8 +64,8 @@ static mem_access window_read(const placed *x, uint32_t block, int64_t x0, int64
   return lower_read(base + (uint64_t)y0 * row, (uint64_t)(y1 - y0 + 1) * row);
 }
 
-static void emit_pass(lowering *s, const conv_job *job, const weight_tile *t, uint64_t tile_address, uint32_t columns, const pixel_chunk *chunk,
-                      uint32_t acc, bool accumulate) {
+static void emit_pass(lowering *s, const conv_job *job, const weight_tile *t, uint64_t tile_address, uint32_t columns,
+                      const pixel_chunk *chunk, uint32_t acc, bool accumulate) {
   const conv_shape *c = &job->shape;
   uint32_t n = c->x.n;
   instr load = {.op = ISA_LDW};
@@ -83,9 +86,9 @@ static void emit_pass(lowering *s, const conv_job *job, const weight_tile *t, ui
   pass.f[NPU_MM_nx] = chunk->nx;
   pass.f[NPU_MM_ny] = chunk->ny;
   pass.f[NPU_MM_acc] = acc;
-  const mem_access accesses[] = {
-      window_read(&job->x, t->block, x0, x0 + (int64_t)(chunk->nx - 1) * c->stride_x + t->taps - 1, y0, y0 + (int64_t)(chunk->ny - 1) * c->stride_y),
-      lower_acc(acc, (uint64_t)chunk->nx * chunk->ny, true)};
+  const mem_access accesses[] = {window_read(&job->x, t->block, x0, x0 + (int64_t)(chunk->nx - 1) * c->stride_x + t->taps - 1, y0,
+                                             y0 + (int64_t)(chunk->ny - 1) * c->stride_y),
+                                 lower_acc(acc, (uint64_t)chunk->nx * chunk->ny, true)};
   npuc_emit_unit(&s->e, QUEUE_ARRAY, &pass, accesses, 2);
 }
 
@@ -134,7 +137,8 @@ static uint64_t pack_tiles(lowering *s, const conv_job *job, uint32_t ob) {
   return offset;
 }
 
-static void emit_group(lowering *s, const conv_job *job, const tile_group *group, uint64_t address, uint32_t columns, const pixel_chunk *chunk, uint32_t acc) {
+static void emit_group(lowering *s, const conv_job *job, const tile_group *group, uint64_t address, uint32_t columns,
+                       const pixel_chunk *chunk, uint32_t acc) {
   for (uint32_t i = 0; i < group->count; i++) {
     weight_tile t = npuc_npu_tile_at(&job->shape, group->first + i);
     emit_pass(s, job, &t, address, columns, chunk, acc, group->first + i > 0);

@@ -22,9 +22,12 @@ uint64_t npuc_lower_image_bytes(const qgraph *g, const npu_arch *arch, const qno
       const qtensor *w = &g->tensors[n->inputs[1]];
       return is_depthwise(n) ? bytes + blocks * arch->n * (uint64_t)(w->dims[2] * w->dims[3]) : bytes;
     }
-    case QOP_Lookup: return 256;
-    case QOP_QSoftmax: return 512;
-    default: return 0;
+    case QOP_Lookup:
+      return 256;
+    case QOP_QSoftmax:
+      return 512;
+    default:
+      return 0;
   }
 }
 
@@ -62,7 +65,9 @@ void npuc_lower_image_fill(const qgraph *g, const npu_arch *arch, const qnode *n
       fill_lanes(g, n, out_bytes);
       if (is_depthwise(n)) fill_depthwise(g, arch, n, out_bytes + blocks_of(g, arch, n) * 8 * arch->n);
       break;
-    case QOP_Lookup: memcpy(out_bytes, g->tensors[n->inputs[1]].data, 256); break;
+    case QOP_Lookup:
+      memcpy(out_bytes, g->tensors[n->inputs[1]].data, 256);
+      break;
     case QOP_QSoftmax:
       for (int64_t i = 0; i < 256; i++) {
         int64_t v = npuc_qtensor_value(&g->tensors[n->inputs[1]], i);
@@ -70,6 +75,7 @@ void npuc_lower_image_fill(const qgraph *g, const npu_arch *arch, const qnode *n
         out_bytes[2 * i + 1] = (uint8_t)(v >> 8 & 255);
       }
       break;
-    default: break;
+    default:
+      break;
   }
 }

@@ -13,8 +13,8 @@ enum { NO_BUFFER = UINT32_MAX, MAX_TEMPORARIES = 2 };
 /* One node in emission order. */
 typedef struct lower_entry {
   uint32_t node;
-  int32_t fused_add; /* node index of a QAdd emitted behind this convolution, or -1 */
-  uint32_t parameters;  /* buffer of the image that DMA brings: lane parameters, depthwise weights, a table; NO_BUFFER: none */
+  int32_t fused_add;   /* node index of a QAdd emitted behind this convolution, or -1 */
+  uint32_t parameters; /* buffer of the image that DMA brings: lane parameters, depthwise weights, a table; NO_BUFFER: none */
   uint64_t image_bytes;
   uint64_t image_offset; /* in the constants, once made */
   uint32_t temporaries[MAX_TEMPORARIES];
@@ -33,7 +33,7 @@ typedef struct lowering {
   uint32_t n_entries;
   sp_buffer *buffers;
   size_t n_buffers, buffers_capacity;
-  uint32_t *buffer_of_tensor; /* by tensor; NO_BUFFER */
+  uint32_t *buffer_of_tensor;       /* by tensor; NO_BUFFER */
   uint64_t *arena_offset_of_tensor; /* bound tensors */
   emitter e;
   uint32_t weight_cursor; /* ring in the weight buffer */
@@ -66,7 +66,9 @@ void npuc_lower_image_fill(const qgraph *g, const npu_arch *arch, const qnode *n
 void npuc_lower_slot(lowering *s, int slot, bool is_signed, int64_t zp, uint64_t pixel_pitch, uint64_t row_pitch);
 /* Slot A as a window's source. */
 void npuc_lower_window_source(lowering *s, const placed *x, int64_t zp, int64_t stride_x, int64_t stride_y);
-typedef struct clamp_attributes { int64_t zp, lo, hi; } clamp_attributes;
+typedef struct clamp_attributes {
+  int64_t zp, lo, hi;
+} clamp_attributes;
 clamp_attributes npuc_lower_clamp(const qnode *n);
 void npuc_lower_scalar_parameters(lowering *s, clamp_attributes c, int64_t m, int64_t mb, int64_t shift);
 void npuc_lower_lane_parameters(lowering *s, clamp_attributes c, uint64_t address);

@@ -9,7 +9,8 @@ typedef struct box {
 } box;
 
 /* Copies `lanes` lanes of every pixel of the box. */
-static void copy_lanes(lowering *s, const placed *x, const placed *y, const box *b, uint32_t from_channel, uint32_t to_channel, uint32_t lanes) {
+static void copy_lanes(lowering *s, const placed *x, const placed *y, const box *b, uint32_t from_channel, uint32_t to_channel,
+                       uint32_t lanes) {
   uint64_t from = x->address + from_channel / x->l.n * npuc_layout_block_bytes(&x->l) + from_channel % x->l.n;
   uint64_t to = y->address + to_channel / y->l.n * npuc_layout_block_bytes(&y->l) + to_channel % y->l.n;
   uint64_t from_row = (uint64_t)x->l.w * x->l.pitch, to_row = (uint64_t)y->l.w * y->l.pitch;
@@ -20,7 +21,8 @@ static void copy_lanes(lowering *s, const placed *x, const placed *y, const box 
     for (uint32_t x0 = 0; x0 < b->count[2]; x0 += most) {
       uint32_t nx = b->count[2] - x0 < most ? b->count[2] - x0 : most, ny = b->count[1] - y0 < most ? b->count[1] - y0 : most;
       instr in = {.op = ISA_VMOV};
-      in.f[NPU_VMOV_src] = (int64_t)(from + (b->from[1] + (uint64_t)y0 * b->step[1]) * from_row + (b->from[2] + (uint64_t)x0 * b->step[2]) * x->l.pitch);
+      in.f[NPU_VMOV_src] =
+          (int64_t)(from + (b->from[1] + (uint64_t)y0 * b->step[1]) * from_row + (b->from[2] + (uint64_t)x0 * b->step[2]) * x->l.pitch);
       in.f[NPU_VMOV_dst] = (int64_t)(to + (uint64_t)(b->to[1] + y0) * to_row + (uint64_t)(b->to[2] + x0) * y->l.pitch);
       in.f[NPU_VMOV_nx] = nx;
       in.f[NPU_VMOV_ny] = ny;
@@ -91,7 +93,8 @@ void npuc_lower_slice(lowering *s, const lower_entry *entry) {
   const qnode *n = &s->g->nodes[entry->node];
   placed x = npuc_lower_tensor(s, n->inputs[0]), y = npuc_lower_tensor(s, n->outputs[0]);
   uint32_t count;
-  const int64_t *starts = npuc_qnode_list(n, QATTR_starts, &count), *axes = npuc_qnode_list(n, QATTR_axes, &count), *steps = npuc_qnode_list(n, QATTR_steps, &count);
+  const int64_t *starts = npuc_qnode_list(n, QATTR_starts, &count), *axes = npuc_qnode_list(n, QATTR_axes, &count),
+                *steps = npuc_qnode_list(n, QATTR_steps, &count);
   box b = whole(&y.l);
   for (uint32_t i = 0; i < count; i++) {
     int axis = machine_axis(&s->g->tensors[n->inputs[0]], axes[i]);
@@ -115,7 +118,8 @@ static void fill(lowering *s, const placed *y, int64_t value) {
     in.f[NPU_VFIL_lanes] = piece.lanes;
     npuc_emit_unit(&s->e, QUEUE_VECTOR, &in,
                    &(mem_access){MEMORY_SCRATCHPAD, y->address + piece.offset,
-                                 y->address + piece.offset + (piece.ny - 1) * row + (uint64_t)(piece.nx - 1) * y->l.n + piece.lanes, true}, 1);
+                                 y->address + piece.offset + (piece.ny - 1) * row + (uint64_t)(piece.nx - 1) * y->l.n + piece.lanes, true},
+                   1);
   }
 }
 

@@ -12,8 +12,14 @@ typedef struct pool_job {
 } pool_job;
 
 static pool_job describe(const lowering *s, const qnode *n, int mode) {
-  pool_job job = {.x = npuc_lower_tensor(s, n->inputs[0]), .y = npuc_lower_tensor(s, n->outputs[0]), .mode = mode, .stride_y = 1, .stride_x = 1,
-                  .dilation_y = 1, .dilation_x = 1, .x_zero_point = npuc_qnode_int(n, QATTR_x_zero_point, 0)};
+  pool_job job = {.x = npuc_lower_tensor(s, n->inputs[0]),
+                  .y = npuc_lower_tensor(s, n->outputs[0]),
+                  .mode = mode,
+                  .stride_y = 1,
+                  .stride_x = 1,
+                  .dilation_y = 1,
+                  .dilation_x = 1,
+                  .x_zero_point = npuc_qnode_int(n, QATTR_x_zero_point, 0)};
   if (n->op == QOP_QGlobalAveragePool) {
     job.kh = job.x.l.h, job.kw = job.x.l.w;
     return job;
@@ -29,8 +35,8 @@ static pool_job describe(const lowering *s, const qnode *n, int mode) {
 }
 
 /* One VWIN over [x0, x0 + (nx-1)*step] etc.; the source slot is configured. */
-static void emit_window(lowering *s, const pool_job *job, uint32_t b, int64_t x0, int64_t y0, uint32_t nx, uint32_t ny, uint32_t acc, bool accumulate,
-                        bool hold) {
+static void emit_window(lowering *s, const pool_job *job, uint32_t b, int64_t x0, int64_t y0, uint32_t nx, uint32_t ny, uint32_t acc,
+                        bool accumulate, bool hold) {
   uint64_t block = job->x.address + b * npuc_layout_block_bytes(&job->x.l);
   instr in = {.op = ISA_VWIN};
   in.f[NPU_VWIN_mode] = job->mode;
@@ -74,8 +80,10 @@ static bool hold_is_cheaper(const pool_job *job, const pixel_chunk *chunk) {
 }
 
 static void emit_pool_chunk(lowering *s, const pool_job *job, uint32_t b, const pixel_chunk *chunk, uint32_t acc) {
-  if (hold_is_cheaper(job, chunk)) emit_held(s, job, b, chunk, acc);
-  else emit_taps(s, job, b, chunk, acc);
+  if (hold_is_cheaper(job, chunk))
+    emit_held(s, job, b, chunk, acc);
+  else
+    emit_taps(s, job, b, chunk, acc);
 }
 
 /* -- maximum -- */

@@ -4,11 +4,15 @@
 
 /* -- add and multiply -- */
 
-static int64_t parameter(const lowering *s, const qnode *n, int32_t input) { return npuc_qtensor_value(&s->g->tensors[n->inputs[input]], 0); }
+static int64_t parameter(const lowering *s, const qnode *n, int32_t input) {
+  return npuc_qtensor_value(&s->g->tensors[n->inputs[input]], 0);
+}
 
 static void binary_parameters(lowering *s, const qnode *n) {
-  if (n->op == QOP_QAdd) npuc_lower_scalar_parameters(s, npuc_lower_clamp(n), parameter(s, n, 2), parameter(s, n, 3), parameter(s, n, 4));
-  else npuc_lower_scalar_parameters(s, npuc_lower_clamp(n), parameter(s, n, 2), 0, parameter(s, n, 3));
+  if (n->op == QOP_QAdd)
+    npuc_lower_scalar_parameters(s, npuc_lower_clamp(n), parameter(s, n, 2), parameter(s, n, 3), parameter(s, n, 4));
+  else
+    npuc_lower_scalar_parameters(s, npuc_lower_clamp(n), parameter(s, n, 2), 0, parameter(s, n, 3));
 }
 
 static instr binary_instruction(const qnode *n) {
@@ -23,7 +27,8 @@ void npuc_lower_add_range(lowering *s, const qnode *n, uint64_t begin, uint64_t 
   linear_piece piece;
   binary_parameters(s, n);
   for (uint32_t i = 0; npuc_lower_linear_piece(lanes, bytes, i, &piece); i++) {
-    uint64_t at = begin + piece.offset, row = (uint64_t)piece.nx * lanes, touched = (uint64_t)(piece.ny - 1) * row + (uint64_t)(piece.nx - 1) * lanes + piece.lanes;
+    uint64_t at = begin + piece.offset, row = (uint64_t)piece.nx * lanes,
+             touched = (uint64_t)(piece.ny - 1) * row + (uint64_t)(piece.nx - 1) * lanes + piece.lanes;
     npuc_lower_slot(s, 0, a.is_signed, npuc_qnode_int(n, QATTR_a_zero_point, 0), lanes, row);
     npuc_lower_slot(s, 1, b.is_signed, npuc_qnode_int(n, QATTR_b_zero_point, 0), lanes, row);
     npuc_lower_slot(s, 2, y.is_signed, 0, lanes, row);
@@ -34,7 +39,8 @@ void npuc_lower_add_range(lowering *s, const qnode *n, uint64_t begin, uint64_t 
     in.f[NPU_VBIN_nx] = piece.nx;
     in.f[NPU_VBIN_ny] = piece.ny;
     in.f[NPU_VBIN_lanes] = piece.lanes;
-    const mem_access accesses[] = {lower_read(a.address + at, touched), lower_read(b.address + at, touched), lower_write(y.address + at, touched)};
+    const mem_access accesses[] = {lower_read(a.address + at, touched), lower_read(b.address + at, touched),
+                                   lower_write(y.address + at, touched)};
     npuc_emit_unit(&s->e, QUEUE_VECTOR, &in, accesses, 3);
   }
 }
@@ -81,8 +87,10 @@ static void lower_broadcast(lowering *s, const qnode *n, const placed *a, const 
 void npuc_lower_binary(lowering *s, const lower_entry *entry) {
   const qnode *n = &s->g->nodes[entry->node];
   placed a = npuc_lower_tensor(s, n->inputs[0]), b = npuc_lower_tensor(s, n->inputs[1]), y = npuc_lower_tensor(s, n->outputs[0]);
-  if (npuc_layout_same(&a.l, &y.l) && npuc_layout_same(&b.l, &y.l)) npuc_lower_add_range(s, n, 0, npuc_layout_bytes(&y.l));
-  else lower_broadcast(s, n, &a, &b, &y);
+  if (npuc_layout_same(&a.l, &y.l) && npuc_layout_same(&b.l, &y.l))
+    npuc_lower_add_range(s, n, 0, npuc_layout_bytes(&y.l));
+  else
+    lower_broadcast(s, n, &a, &b, &y);
 }
 
 /* -- requantize and lookup -- */
@@ -136,7 +144,8 @@ static void reduce(lowering *s, const softmax_job *j, int mode, bool wide, uint3
   in.f[NPU_VRED_nx] = j->rows;
   in.f[NPU_VRED_ny] = 1;
   in.f[NPU_VRED_lanes] = lanes_of(j, block);
-  const mem_access accesses[] = {lower_read((uint64_t)in.f[NPU_VRED_src], j->block_bytes), lower_read((uint64_t)in.f[NPU_VRED_src_lo], wide ? j->block_bytes : 0)};
+  const mem_access accesses[] = {lower_read((uint64_t)in.f[NPU_VRED_src], j->block_bytes),
+                                 lower_read((uint64_t)in.f[NPU_VRED_src_lo], wide ? j->block_bytes : 0)};
   npuc_emit_unit(&s->e, QUEUE_VECTOR, &in, accesses, 2);
 }
 
@@ -151,8 +160,8 @@ static void exponentials(lowering *s, const softmax_job *j, uint32_t block) {
   in.f[NPU_VEXP_table] = (int64_t)j->table;
   in.f[NPU_VEXP_nx] = j->rows;
   in.f[NPU_VEXP_lanes] = lanes_of(j, block);
-  const mem_access accesses[] = {lower_read(j->x.address + offset, j->block_bytes), lower_read(j->table, 512), lower_write(j->high + offset, j->block_bytes),
-                                 lower_write(j->low + offset, j->block_bytes)};
+  const mem_access accesses[] = {lower_read(j->x.address + offset, j->block_bytes), lower_read(j->table, 512),
+                                 lower_write(j->high + offset, j->block_bytes), lower_write(j->low + offset, j->block_bytes)};
   npuc_emit_unit(&s->e, QUEUE_VECTOR, &in, accesses, 4);
 }
 
@@ -169,13 +178,15 @@ static void quotients(lowering *s, const softmax_job *j, uint32_t block, int64_t
   in.f[NPU_VNRM_nx] = j->rows;
   in.f[NPU_VNRM_lanes] = lanes_of(j, block);
   in.f[NPU_VNRM_shift] = -scale;
-  const mem_access accesses[] = {lower_read(j->high + offset, j->block_bytes), lower_read(j->low + offset, j->block_bytes), lower_write(j->y.address + offset, j->block_bytes)};
+  const mem_access accesses[] = {lower_read(j->high + offset, j->block_bytes), lower_read(j->low + offset, j->block_bytes),
+                                 lower_write(j->y.address + offset, j->block_bytes)};
   npuc_emit_unit(&s->e, QUEUE_VECTOR, &in, accesses, 3);
 }
 
 void npuc_lower_softmax(lowering *s, const lower_entry *entry) {
   const qnode *n = &s->g->nodes[entry->node];
-  softmax_job j = {.x = npuc_lower_tensor(s, n->inputs[0]), .y = npuc_lower_tensor(s, n->outputs[0]), .table = lower_image_address(s, entry)};
+  softmax_job j = {
+      .x = npuc_lower_tensor(s, n->inputs[0]), .y = npuc_lower_tensor(s, n->outputs[0]), .table = lower_image_address(s, entry)};
   j.high = s->buffers[entry->temporaries[0]].address;
   j.low = s->buffers[entry->temporaries[1]].address;
   j.rows = j.x.l.h * j.x.l.w;

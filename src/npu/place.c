@@ -4,15 +4,18 @@
 
 #include <string.h>
 
-
 /* -- layouts -- */
 
 static bool natural_layout(const npu_arch *arch, const qtensor *t, layout *out_layout) {
   int64_t c, h = 1, w = 1;
   layout_order order = LAYOUT_CHANNELS_LAST;
   switch (t->rank) {
-    case 1: c = t->dims[0]; break;
-    case 2: c = t->dims[1], w = t->dims[0]; break;
+    case 1:
+      c = t->dims[0];
+      break;
+    case 2:
+      c = t->dims[1], w = t->dims[0];
+      break;
     case 3:
       if (t->dims[0] != 1) return false;
       c = t->dims[2], w = t->dims[1];
@@ -21,7 +24,8 @@ static bool natural_layout(const npu_arch *arch, const qtensor *t, layout *out_l
       if (t->dims[0] != 1) return false;
       c = t->dims[1], h = t->dims[2], w = t->dims[3], order = LAYOUT_CHANNELS_FIRST;
       break;
-    default: return false;
+    default:
+      return false;
   }
   const int64_t limit = 1 << 20;
   if (c < 1 || h < 1 || w < 1 || c > limit || h > 2047 || w > 2047) return false;
@@ -93,9 +97,12 @@ static bool is_8bit(const qtensor *t) { return t->type == DTYPE_U8 || t->type ==
 static int32_t feature_inputs(const qnode *n) {
   switch (n->op) {
     case QOP_QAdd:
-    case QOP_QMul: return 2;
-    case QOP_Concat: return n->n_inputs;
-    default: return 1;
+    case QOP_QMul:
+      return 2;
+    case QOP_Concat:
+      return n->n_inputs;
+    default:
+      return 1;
   }
 }
 
@@ -139,10 +146,18 @@ static bool has_16bit_multipliers(const question *q) {
   int32_t first, count = 1;
   switch (q->n->op) {
     case QOP_QConv:
-    case QOP_QGemm: first = 3; break;
-    case QOP_QAdd: first = 2, count = 2; break;
-    case QOP_QMul: first = 2; break;
-    default: first = 1; break;
+    case QOP_QGemm:
+      first = 3;
+      break;
+    case QOP_QAdd:
+      first = 2, count = 2;
+      break;
+    case QOP_QMul:
+      first = 2;
+      break;
+    default:
+      first = 1;
+      break;
   }
   for (int32_t i = first; i < first + count; i++) {
     const qtensor *m = input(q, i);
@@ -206,7 +221,8 @@ static bool has_reachable_taps(const question *q) {
 static bool has_equal_shapes(const question *q) {
   layout a, b, y;
   return npuc_npu_layout_of(q->g, q->arch, q->n->inputs[0], &a) && npuc_npu_layout_of(q->g, q->arch, q->n->inputs[1], &b) &&
-         npuc_npu_layout_of(q->g, q->arch, q->n->outputs[0], &y) && npuc_layout_same(&a, &y) && npuc_layout_same(&b, &y) && same_order(&a, &y) && same_order(&b, &y);
+         npuc_npu_layout_of(q->g, q->arch, q->n->outputs[0], &y) && npuc_layout_same(&a, &y) && npuc_layout_same(&b, &y) &&
+         same_order(&a, &y) && same_order(&b, &y);
 }
 
 static bool has_equal_shapes_or_channel_vector(const question *q) {
@@ -239,7 +255,8 @@ static bool has_natural_layouts(const question *q) {
   for (int32_t i = 0; i < feature_inputs(q->n) + q->n->n_outputs; i++) {
     int32_t t = i < feature_inputs(q->n) ? q->n->inputs[i] : q->n->outputs[i - feature_inputs(q->n)];
     layout is, would_be;
-    if (!npuc_npu_layout_of(q->g, q->arch, t, &is) || !natural_layout(q->arch, &q->g->tensors[t], &would_be) || !npuc_layout_same(&is, &would_be))
+    if (!npuc_npu_layout_of(q->g, q->arch, t, &is) || !natural_layout(q->arch, &q->g->tensors[t], &would_be) ||
+        !npuc_layout_same(&is, &would_be))
       return false;
   }
   return true;
@@ -267,34 +284,82 @@ typedef struct predicate {
   const char *sentence;
 } predicate;
 
-#define DTYPES {"has_8bit_features", has_8bit_features, "the vector unit and the array take 8-bit tensors only"}
-#define LAYOUTS {"has_layouts", has_layouts, "a tensor has no layout on the machine (batch 1, rank 1 to 4, height and width up to 2047)"}
-#define NATURAL {"has_natural_layouts", has_natural_layouts, "a reshaped tensor would have to be moved into another layout"}
-#define COMPUTED {"features_are_computed", features_are_computed, "an operand is a constant tensor"}
-#define CONSTANTS {"has_constant_parameters", has_constant_parameters, "a weight, bias, multiplier or table is computed at run time"}
-#define MULTIPLIERS {"has_16bit_multipliers", has_16bit_multipliers, "a multiplier needs more than the vector unit's 16 bits"}
-#define FITS {"fits_scratchpad", fits_scratchpad, "input, output and parameters together are larger than the scratchpad"}
-#define END {NULL, NULL, NULL}
+#define DTYPES \
+  { "has_8bit_features", has_8bit_features, "the vector unit and the array take 8-bit tensors only" }
+#define LAYOUTS \
+  { "has_layouts", has_layouts, "a tensor has no layout on the machine (batch 1, rank 1 to 4, height and width up to 2047)" }
+#define NATURAL \
+  { "has_natural_layouts", has_natural_layouts, "a reshaped tensor would have to be moved into another layout" }
+#define COMPUTED \
+  { "features_are_computed", features_are_computed, "an operand is a constant tensor" }
+#define CONSTANTS \
+  { "has_constant_parameters", has_constant_parameters, "a weight, bias, multiplier or table is computed at run time" }
+#define MULTIPLIERS \
+  { "has_16bit_multipliers", has_16bit_multipliers, "a multiplier needs more than the vector unit's 16 bits" }
+#define FITS \
+  { "fits_scratchpad", fits_scratchpad, "input, output and parameters together are larger than the scratchpad" }
+#define END \
+  { NULL, NULL, NULL }
 
-static const predicate conv_rules[] = {DTYPES, LAYOUTS, COMPUTED, CONSTANTS, {"is_2d", is_2d, "only two-dimensional convolutions are supported"}, NATURAL, MULTIPLIERS,
+static const predicate conv_rules[] = {
+    DTYPES,
+    LAYOUTS,
+    COMPUTED,
+    CONSTANTS,
+    {"is_2d", is_2d, "only two-dimensional convolutions are supported"},
+    NATURAL,
+    MULTIPLIERS,
     {"is_whole_or_depthwise", is_whole_or_depthwise, "a grouped convolution that is not depthwise fills only a part of each weight tile"},
     {"has_small_strides", has_small_strides, "a stride is above 63"},
-    {"has_reachable_taps", has_reachable_taps, "kernel, dilation or padding leaves the 12-bit coordinates of a pass"}, FITS, END};
+    {"has_reachable_taps", has_reachable_taps, "kernel, dilation or padding leaves the 12-bit coordinates of a pass"},
+    FITS,
+    END};
 static const predicate gemm_rules[] = {DTYPES, LAYOUTS, COMPUTED, CONSTANTS, MULTIPLIERS, FITS, END};
-static const predicate binary_rules[] = {DTYPES, LAYOUTS, COMPUTED, CONSTANTS, MULTIPLIERS,
-    {"has_equal_shapes_or_channel_vector", has_equal_shapes_or_channel_vector, "broadcasting other than one value a channel"}, FITS, END};
+static const predicate binary_rules[] = {
+    DTYPES,      LAYOUTS,
+    COMPUTED,    CONSTANTS,
+    MULTIPLIERS, {"has_equal_shapes_or_channel_vector", has_equal_shapes_or_channel_vector, "broadcasting other than one value a channel"},
+    FITS,        END};
 static const predicate unary_rules[] = {DTYPES, LAYOUTS, COMPUTED, CONSTANTS, MULTIPLIERS, FITS, END};
 static const predicate lookup_rules[] = {DTYPES, LAYOUTS, COMPUTED, CONSTANTS, FITS, END};
-static const predicate average_rules[] = {DTYPES, LAYOUTS, COMPUTED, CONSTANTS, {"is_2d", is_2d, "only two-dimensional pooling is supported"}, NATURAL, MULTIPLIERS,
-    {"has_small_strides", has_small_strides, "a stride is above 63"}, {"has_reachable_taps", has_reachable_taps, "kernel, dilation or padding leaves the 12-bit coordinates of a pass"}, FITS, END};
-static const predicate global_rules[] = {DTYPES, LAYOUTS, COMPUTED, CONSTANTS, {"is_2d", is_2d, "only two-dimensional pooling is supported"}, NATURAL, MULTIPLIERS, FITS, END};
-static const predicate max_rules[] = {DTYPES, LAYOUTS, COMPUTED, {"is_2d", is_2d, "only two-dimensional pooling is supported"}, NATURAL,
-    {"has_small_strides", has_small_strides, "a stride is above 63"}, {"has_reachable_taps", has_reachable_taps, "kernel, dilation or padding leaves the 12-bit coordinates of a pass"}, FITS, END};
+static const predicate average_rules[] = {
+    DTYPES,
+    LAYOUTS,
+    COMPUTED,
+    CONSTANTS,
+    {"is_2d", is_2d, "only two-dimensional pooling is supported"},
+    NATURAL,
+    MULTIPLIERS,
+    {"has_small_strides", has_small_strides, "a stride is above 63"},
+    {"has_reachable_taps", has_reachable_taps, "kernel, dilation or padding leaves the 12-bit coordinates of a pass"},
+    FITS,
+    END};
+static const predicate global_rules[] = {
+    DTYPES, LAYOUTS, COMPUTED, CONSTANTS, {"is_2d", is_2d, "only two-dimensional pooling is supported"}, NATURAL, MULTIPLIERS, FITS, END};
+static const predicate max_rules[] = {
+    DTYPES,
+    LAYOUTS,
+    COMPUTED,
+    {"is_2d", is_2d, "only two-dimensional pooling is supported"},
+    NATURAL,
+    {"has_small_strides", has_small_strides, "a stride is above 63"},
+    {"has_reachable_taps", has_reachable_taps, "kernel, dilation or padding leaves the 12-bit coordinates of a pass"},
+    FITS,
+    END};
 static const predicate move_rules[] = {DTYPES, LAYOUTS, COMPUTED, NATURAL, FITS, END};
-static const predicate slice_rules[] = {DTYPES, LAYOUTS, COMPUTED, NATURAL, {"has_positive_steps", has_positive_steps, "a step is negative or above 2047"}, FITS, END};
-static const predicate alias_rules[] = {DTYPES, LAYOUTS, COMPUTED, {"keeps_layout", keeps_layout, "the elements would have to be moved into another layout"}, END};
-static const predicate softmax_rules[] = {DTYPES, LAYOUTS, COMPUTED, CONSTANTS, NATURAL, {"is_along_channels", is_along_channels, "the axis is not the channels"},
-    {"has_few_rows", has_few_rows, "more rows than the row file has entries"}, FITS, END};
+static const predicate slice_rules[] = {
+    DTYPES, LAYOUTS, COMPUTED, NATURAL, {"has_positive_steps", has_positive_steps, "a step is negative or above 2047"}, FITS, END};
+static const predicate alias_rules[] = {
+    DTYPES, LAYOUTS, COMPUTED, {"keeps_layout", keeps_layout, "the elements would have to be moved into another layout"}, END};
+static const predicate softmax_rules[] = {DTYPES,
+                                          LAYOUTS,
+                                          COMPUTED,
+                                          CONSTANTS,
+                                          NATURAL,
+                                          {"is_along_channels", is_along_channels, "the axis is not the channels"},
+                                          {"has_few_rows", has_few_rows, "more rows than the row file has entries"},
+                                          FITS,
+                                          END};
 static const predicate logsoftmax_rules[] = {{"never", never, "the vector unit has no logarithm"}, END};
 static const predicate transpose_rules[] = {{"never", never, "there is no transposing path for activations"}, END};
 static const predicate gather_rules[] = {{"never", never, "there is no indexed access"}, END};
@@ -303,29 +368,45 @@ static const predicate unknown_rules[] = {{"never", never, "the operator is not 
 
 static const predicate *rules_of(qop op) {
   switch (op) {
-    case QOP_QConv: return conv_rules;
-    case QOP_QGemm: return gemm_rules;
+    case QOP_QConv:
+      return conv_rules;
+    case QOP_QGemm:
+      return gemm_rules;
     case QOP_QAdd:
-    case QOP_QMul: return binary_rules;
-    case QOP_Requantize: return unary_rules;
-    case QOP_QAveragePool: return average_rules;
-    case QOP_QGlobalAveragePool: return global_rules;
-    case QOP_Lookup: return lookup_rules;
-    case QOP_QSoftmax: return softmax_rules;
-    case QOP_QLogSoftmax: return logsoftmax_rules;
-    case QOP_MaxPool: return max_rules;
+    case QOP_QMul:
+      return binary_rules;
+    case QOP_Requantize:
+      return unary_rules;
+    case QOP_QAveragePool:
+      return average_rules;
+    case QOP_QGlobalAveragePool:
+      return global_rules;
+    case QOP_Lookup:
+      return lookup_rules;
+    case QOP_QSoftmax:
+      return softmax_rules;
+    case QOP_QLogSoftmax:
+      return logsoftmax_rules;
+    case QOP_MaxPool:
+      return max_rules;
     case QOP_Concat:
     case QOP_Pad:
-    case QOP_Split: return move_rules;
-    case QOP_Slice: return slice_rules;
+    case QOP_Split:
+      return move_rules;
+    case QOP_Slice:
+      return slice_rules;
     case QOP_Reshape:
     case QOP_Flatten:
     case QOP_Squeeze:
     case QOP_Unsqueeze:
-    case QOP_Identity: return alias_rules;
-    case QOP_Transpose: return transpose_rules;
-    case QOP_Gather: return gather_rules;
-    case QOP_ArgMax: return argmax_rules;
+    case QOP_Identity:
+      return alias_rules;
+    case QOP_Transpose:
+      return transpose_rules;
+    case QOP_Gather:
+      return gather_rules;
+    case QOP_ArgMax:
+      return argmax_rules;
   }
   return unknown_rules;
 }
@@ -333,13 +414,16 @@ static const predicate *rules_of(qop op) {
 static const char *npu_reason(qop op) {
   switch (op) {
     case QOP_QConv:
-    case QOP_QGemm: return "multiplied by the array (depthwise: by the vector unit)";
+    case QOP_QGemm:
+      return "multiplied by the array (depthwise: by the vector unit)";
     case QOP_Reshape:
     case QOP_Flatten:
     case QOP_Squeeze:
     case QOP_Unsqueeze:
-    case QOP_Identity: return "the same bytes under another shape";
-    default: return "computed by the vector unit";
+    case QOP_Identity:
+      return "the same bytes under another shape";
+    default:
+      return "computed by the vector unit";
   }
 }
 

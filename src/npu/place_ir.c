@@ -45,8 +45,11 @@ static bool has_numbers(const value *v) { return v && npuc_shape_is_static(&v->s
 static int32_t feature(painter *p, const value *v) {
   int32_t *known = &p->tensor_of[v->id];
   if (*known >= 0) return *known;
-  qtensor t = {.name = v->name, .type = npuc_dtype_kind(v->type) == KIND_FLOAT || v->type == DTYPE_NONE ? DTYPE_U8 : v->type, .rank = 8,
-               .dims = {1, 1, 1, 1, 1, 1, 1, 1}, .bytes = 1};
+  qtensor t = {.name = v->name,
+               .type = npuc_dtype_kind(v->type) == KIND_FLOAT || v->type == DTYPE_NONE ? DTYPE_U8 : v->type,
+               .rank = 8,
+               .dims = {1, 1, 1, 1, 1, 1, 1, 1},
+               .bytes = 1};
   if (has_numbers(v)) {
     t.rank = v->shape.rank;
     for (int32_t i = 0; i < t.rank; i++) t.dims[i] = v->shape.dims[i] > 0 ? v->shape.dims[i] : 1;
@@ -73,52 +76,60 @@ typedef struct sketch {
 /* A mean over height and width of [N, C, H, W], spelled as a reduction. */
 static bool is_spatial_mean(const node *n) {
   const tensor *axes = n->n_inputs > 1 && n->inputs[1] ? n->inputs[1]->constant : NULL;
-  if (!axes || n->inputs[0]->shape.rank != 4 || npuc_tensor_elements(axes) != 2 || !NPUC_ATTRS(reduce_attributes, n)->keepdims) return false;
+  if (!axes || n->inputs[0]->shape.rank != 4 || npuc_tensor_elements(axes) != 2 || !NPUC_ATTRS(reduce_attributes, n)->keepdims)
+    return false;
   int64_t a = npuc_tensor_get_int(axes, 0), b = npuc_tensor_get_int(axes, 1);
   a = a < 0 ? a + 4 : a, b = b < 0 ? b + 4 : b;
   return a + b == 5 && (a == 2 || a == 3);
 }
 
 /* Which integer operator a node becomes. */
+static const struct {
+  op_id from;
+  sketch to; /* features -1: all inputs */
+} sketches[] = {
+    {OP_CONV, {QOP_QConv, 1, 0}},
+    {OP_GEMM, {QOP_QGemm, 1, 0}},
+    {OP_MATMUL, {QOP_QGemm, 1, 0}},
+    {OP_ADD, {QOP_QAdd, 2, 3}},
+    {OP_SUB, {QOP_QAdd, 2, 3}},
+    {OP_MUL, {QOP_QMul, 2, 2}},
+    {OP_RELU, {QOP_Requantize, 1, 2}},
+    {OP_CLIP, {QOP_Requantize, 1, 2}},
+    {OP_SIGMOID, {QOP_Lookup, 1, 1}},
+    {OP_TANH, {QOP_Lookup, 1, 1}},
+    {OP_HARDSIGMOID, {QOP_Lookup, 1, 1}},
+    {OP_HARDSWISH, {QOP_Lookup, 1, 1}},
+    {OP_LEAKYRELU, {QOP_Lookup, 1, 1}},
+    {OP_AVERAGEPOOL, {QOP_QAveragePool, 1, 3}},
+    {OP_GLOBALAVERAGEPOOL, {QOP_QGlobalAveragePool, 1, 2}},
+    {OP_REDUCEMEAN, {QOP_QGlobalAveragePool, 1, 2}},
+    {OP_SOFTMAX, {QOP_QSoftmax, 1, 2}},
+    {OP_LOGSOFTMAX, {QOP_QLogSoftmax, 1, 4}},
+    {OP_MAXPOOL, {QOP_MaxPool, 1, 0}},
+    {OP_CONCAT, {QOP_Concat, -1, 0}},
+    {OP_PAD, {QOP_Pad, 1, 0}},
+    {OP_RESHAPE, {QOP_Reshape, 1, 0}},
+    {OP_FLATTEN, {QOP_Flatten, 1, 0}},
+    {OP_SQUEEZE, {QOP_Squeeze, 1, 0}},
+    {OP_UNSQUEEZE, {QOP_Unsqueeze, 1, 0}},
+    {OP_IDENTITY, {QOP_Identity, 1, 0}},
+    {OP_DROPOUT, {QOP_Identity, 1, 0}},
+    {OP_TRANSPOSE, {QOP_Transpose, 1, 0}},
+    {OP_SLICE, {QOP_Slice, 1, 0}},
+    {OP_SPLIT, {QOP_Split, 1, 0}},
+    {OP_GATHER, {QOP_Gather, 1, 0}},
+    {OP_ARGMAX, {QOP_ArgMax, 1, 0}},
+};
+
 static bool sketch_of(const node *n, sketch *out) {
-  switch (n->op->id) {
-    case OP_CONV: *out = (sketch){QOP_QConv, 1, 0}; return true;
-    case OP_GEMM:
-    case OP_MATMUL: *out = (sketch){QOP_QGemm, 1, 0}; return true;
-    case OP_ADD:
-    case OP_SUB: *out = (sketch){QOP_QAdd, 2, 3}; return true;
-    case OP_MUL: *out = (sketch){QOP_QMul, 2, 2}; return true;
-    case OP_RELU:
-    case OP_CLIP: *out = (sketch){QOP_Requantize, 1, 2}; return true;
-    case OP_SIGMOID:
-    case OP_TANH:
-    case OP_HARDSIGMOID:
-    case OP_HARDSWISH:
-    case OP_LEAKYRELU: *out = (sketch){QOP_Lookup, 1, 1}; return true;
-    case OP_AVERAGEPOOL: *out = (sketch){QOP_QAveragePool, 1, 3}; return true;
-    case OP_REDUCEMEAN:
-      if (!is_spatial_mean(n)) return false;
-      *out = (sketch){QOP_QGlobalAveragePool, 1, 2};
-      return true;
-    case OP_GLOBALAVERAGEPOOL: *out = (sketch){QOP_QGlobalAveragePool, 1, 2}; return true;
-    case OP_SOFTMAX: *out = (sketch){QOP_QSoftmax, 1, 2}; return true;
-    case OP_LOGSOFTMAX: *out = (sketch){QOP_QLogSoftmax, 1, 4}; return true;
-    case OP_MAXPOOL: *out = (sketch){QOP_MaxPool, 1, 0}; return true;
-    case OP_CONCAT: *out = (sketch){QOP_Concat, n->n_inputs, 0}; return true;
-    case OP_PAD: *out = (sketch){QOP_Pad, 1, 0}; return true;
-    case OP_RESHAPE: *out = (sketch){QOP_Reshape, 1, 0}; return true;
-    case OP_FLATTEN: *out = (sketch){QOP_Flatten, 1, 0}; return true;
-    case OP_SQUEEZE: *out = (sketch){QOP_Squeeze, 1, 0}; return true;
-    case OP_UNSQUEEZE: *out = (sketch){QOP_Unsqueeze, 1, 0}; return true;
-    case OP_IDENTITY:
-    case OP_DROPOUT: *out = (sketch){QOP_Identity, 1, 0}; return true;
-    case OP_TRANSPOSE: *out = (sketch){QOP_Transpose, 1, 0}; return true;
-    case OP_SLICE: *out = (sketch){QOP_Slice, 1, 0}; return true;
-    case OP_SPLIT: *out = (sketch){QOP_Split, 1, 0}; return true;
-    case OP_GATHER: *out = (sketch){QOP_Gather, 1, 0}; return true;
-    case OP_ARGMAX: *out = (sketch){QOP_ArgMax, 1, 0}; return true;
-    default: return false;
+  for (size_t i = 0; i < sizeof sketches / sizeof sketches[0]; i++) {
+    if (n->op->id != sketches[i].from) continue;
+    *out = sketches[i].to;
+    if (out->features < 0) out->features = n->n_inputs;
+    return n->op->id != OP_REDUCEMEAN || is_spatial_mean(n);
   }
+  return false;
 }
 
 static void add_window(painter *p, const node *n, qattr *list, int32_t *count) {
@@ -167,7 +178,8 @@ static int32_t weights_of(painter *p, const node *n) {
 static int32_t paint(painter *p, const node *n) {
   sketch s;
   if (!sketch_of(n, &s) || n->n_inputs < s.features) return -1;
-  int32_t *inputs = NPUC_NEW_ARRAY(p->a, (size_t)s.features + 8, int32_t), *outputs = NPUC_NEW_ARRAY(p->a, (size_t)n->n_outputs, int32_t), count = 0, n_outputs = 0, n_attributes = 0;
+  int32_t *inputs = NPUC_NEW_ARRAY(p->a, (size_t)s.features + 8, int32_t), *outputs = NPUC_NEW_ARRAY(p->a, (size_t)n->n_outputs, int32_t),
+          count = 0, n_outputs = 0, n_attributes = 0;
   qattr list[8];
   for (int32_t i = 0; i < s.features; i++) {
     if (!n->inputs[i]) return -1;
@@ -185,7 +197,14 @@ static int32_t paint(painter *p, const node *n) {
   if (s.op == QOP_QConv || s.op == QOP_QAveragePool || s.op == QOP_MaxPool) add_window(p, n, list, &n_attributes);
   if (s.op == QOP_QSoftmax || s.op == QOP_Concat || s.op == QOP_Split || s.op == QOP_Flatten) add_axis(p, n, list, &n_attributes);
   if (s.op == QOP_Slice) add_steps(p, n, list, &n_attributes);
-  const qnode out = {.op = s.op, .name = n->name, .inputs = inputs, .n_inputs = count, .outputs = outputs, .n_outputs = n_outputs, .attributes = list, .n_attributes = n_attributes};
+  const qnode out = {.op = s.op,
+                     .name = n->name,
+                     .inputs = inputs,
+                     .n_inputs = count,
+                     .outputs = outputs,
+                     .n_outputs = n_outputs,
+                     .attributes = list,
+                     .n_attributes = n_attributes};
   npuc_qgraph_add_node(p->q, &out);
   return (int32_t)p->q->n_nodes - 1;
 }

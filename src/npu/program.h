@@ -14,7 +14,7 @@ typedef struct instr_list {
 
 typedef struct npu_binding {
   int32_t tensor;
-  bool is_output; /* the host unpacks it after the run; else packs it before */
+  bool is_output;  /* the host unpacks it after the run; else packs it before */
   uint64_t offset; /* in the arena */
   layout layout;
 } npu_binding;

@@ -54,7 +54,8 @@ void npuc_qgraph_add_output(qgraph *g, int32_t tensor) { add_index(g, &g->output
 const char *npuc_qop_name(qop op) {
   switch (op) {
 #define QOP(name, code) \
-  case QOP_##name: return #name;
+  case QOP_##name:      \
+    return #name;
 #include "npu/qops.def"
 #undef QOP
   }
@@ -87,8 +88,10 @@ int64_t npuc_qtensor_elements(const qtensor *t) {
 int64_t npuc_qtensor_value(const qtensor *t, int64_t index) {
   const unsigned char *at = (const unsigned char *)t->data + (size_t)index * (npuc_dtype_bits(t->type) / 8);
   switch (t->type) {
-    case DTYPE_U8: return *at;
-    case DTYPE_I8: return *(const int8_t *)at;
+    case DTYPE_U8:
+      return *at;
+    case DTYPE_I8:
+      return *(const int8_t *)at;
     case DTYPE_U16: {
       uint16_t v;
       memcpy(&v, at, sizeof v);
@@ -109,7 +112,8 @@ int64_t npuc_qtensor_value(const qtensor *t, int64_t index) {
       memcpy(&v, at, sizeof v);
       return v;
     }
-    default: return 0;
+    default:
+      return 0;
   }
 }
 

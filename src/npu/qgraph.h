@@ -81,7 +81,7 @@ qnode *npuc_qgraph_add_node(qgraph *g, const qnode *n);
 void npuc_qgraph_add_input(qgraph *g, int32_t tensor);
 void npuc_qgraph_add_output(qgraph *g, int32_t tensor);
 
-const char *npuc_qop_name(qop op);   /* "QConv"; NULL when there is no such operator */
+const char *npuc_qop_name(qop op); /* "QConv"; NULL when there is no such operator */
 /* First value of an attribute; `missing` when absent. */
 int64_t npuc_qnode_int(const qnode *n, qattr_key key, int64_t missing);
 /* The list (NULL and 0 when absent). */

@@ -35,7 +35,8 @@ static npuc_status needs_list(const check *c, qattr_key key, const char *name, i
 static npuc_status needs_elements(const check *c, int32_t input, dtype type, int64_t count, const char *name) {
   const qtensor *t = in(c, input);
   if (t->type != type || npuc_qtensor_elements(t) != count)
-    REFUSE(c, "%s must be %s with %" PRId64 " elements, and is %s with %" PRId64, name, npuc_dtype_name(type), count, npuc_dtype_name(t->type), npuc_qtensor_elements(t));
+    REFUSE(c, "%s must be %s with %" PRId64 " elements, and is %s with %" PRId64, name, npuc_dtype_name(type), count,
+           npuc_dtype_name(t->type), npuc_qtensor_elements(t));
   return NPUC_OK;
 }
 
@@ -66,7 +67,8 @@ static npuc_status needs_zero_point(const check *c, qattr_key key, const char *n
 }
 
 static npuc_status needs_dims(const check *c, const qtensor *t, int32_t rank, const int64_t *dims) {
-  if (t->rank != rank || memcmp(t->dims, dims, (size_t)rank * sizeof *dims) != 0) REFUSE(c, "tensor %s has not the shape that its node gives it", t->name);
+  if (t->rank != rank || memcmp(t->dims, dims, (size_t)rank * sizeof *dims) != 0)
+    REFUSE(c, "tensor %s has not the shape that its node gives it", t->name);
   return NPUC_OK;
 }
 
@@ -91,8 +93,10 @@ static npuc_status check_window(const check *c, const int64_t *kernel, bool ceil
   const int64_t limit = 1 << 20;
   int64_t dims[4] = {x->dims[0], channels};
   for (int i = 0; i < 2; i++) {
-    if (strides[i] < 1 || dilations[i] < 1 || kernel[i] < 1 || pads[i] < 0 || pads[2 + i] < 0) REFUSE(c, "a stride, dilation, kernel or pad is out of range");
-    if (strides[i] > limit || dilations[i] > limit || kernel[i] > limit || pads[i] > limit || pads[2 + i] > limit) REFUSE(c, "a stride, dilation, kernel or pad is absurdly large");
+    if (strides[i] < 1 || dilations[i] < 1 || kernel[i] < 1 || pads[i] < 0 || pads[2 + i] < 0)
+      REFUSE(c, "a stride, dilation, kernel or pad is out of range");
+    if (strides[i] > limit || dilations[i] > limit || kernel[i] > limit || pads[i] > limit || pads[2 + i] > limit)
+      REFUSE(c, "a stride, dilation, kernel or pad is absurdly large");
     dims[2 + i] = window_output(x->dims[2 + i], pads[i], pads[2 + i], kernel[i], dilations[i], strides[i], ceil_mode);
   }
   return needs_dims(c, out(c, 0), 4, dims);
@@ -116,7 +120,8 @@ static npuc_status check_conv(const check *c) {
 static npuc_status check_gemm(const check *c) {
   NPUC_TRY(needs_inputs(c, 5));
   const qtensor *x = in(c, 0), *w = in(c, 1);
-  if (w->type != DTYPE_I8 || w->rank != 2 || x->rank != 2 || w->dims[1] != x->dims[1]) REFUSE(c, "weights must be int8 [O, K], the input [R, K]");
+  if (w->type != DTYPE_I8 || w->rank != 2 || x->rank != 2 || w->dims[1] != x->dims[1])
+    REFUSE(c, "weights must be int8 [O, K], the input [R, K]");
   NPUC_TRY(needs_elements(c, 2, DTYPE_I32, w->dims[0], "bias"));
   NPUC_TRY(needs_elements(c, 3, DTYPE_I32, w->dims[0], "M"));
   NPUC_TRY(needs_elements(c, 4, DTYPE_U8, w->dims[0], "s"));
@@ -177,7 +182,8 @@ static npuc_status check_pool(const check *c) {
     REFUSE(c, "MaxPool keeps the dtype");
   }
   uint32_t n;
-  return check_window(c, npuc_qnode_list(c->n, QATTR_kernel_shape, &n), npuc_qnode_int(c->n, QATTR_ceil_mode, 0) != 0, in(c, 0)->rank == 4 ? in(c, 0)->dims[1] : 0);
+  return check_window(c, npuc_qnode_list(c->n, QATTR_kernel_shape, &n), npuc_qnode_int(c->n, QATTR_ceil_mode, 0) != 0,
+                      in(c, 0)->rank == 4 ? in(c, 0)->dims[1] : 0);
 }
 
 static npuc_status check_table(const check *c) {
@@ -209,7 +215,8 @@ static npuc_status check_moved(const check *c) {
       NPUC_TRY(needs_inputs(c, 1));
       if (npuc_qtensor_elements(x) != npuc_qtensor_elements(y)) REFUSE(c, "the number of elements must stay");
       return NPUC_OK;
-    case QOP_Transpose: return needs_list(c, QATTR_perm, "perm", x->rank);
+    case QOP_Transpose:
+      return needs_list(c, QATTR_perm, "perm", x->rank);
     case QOP_Pad: {
       NPUC_TRY(needs_inputs(c, 1));
       NPUC_TRY(needs_list(c, QATTR_pads, "pads", 2 * (int64_t)x->rank));
@@ -223,7 +230,8 @@ static npuc_status check_moved(const check *c) {
       }
       return needs_dims(c, y, x->rank, dims);
     }
-    default: return NPUC_OK;
+    default:
+      return NPUC_OK;
   }
 }
 
@@ -265,21 +273,30 @@ static npuc_status check_joined(const check *c) {
 
 static npuc_status check_operator(const check *c) {
   switch (c->n->op) {
-    case QOP_QConv: return check_conv(c);
-    case QOP_QGemm: return check_gemm(c);
+    case QOP_QConv:
+      return check_conv(c);
+    case QOP_QGemm:
+      return check_gemm(c);
     case QOP_QAdd:
-    case QOP_QMul: return check_binary(c);
+    case QOP_QMul:
+      return check_binary(c);
     case QOP_Requantize:
-    case QOP_QGlobalAveragePool: return check_unary(c);
+    case QOP_QGlobalAveragePool:
+      return check_unary(c);
     case QOP_QAveragePool:
-    case QOP_MaxPool: return check_pool(c);
+    case QOP_MaxPool:
+      return check_pool(c);
     case QOP_Lookup:
     case QOP_QSoftmax:
-    case QOP_QLogSoftmax: return check_table(c);
+    case QOP_QLogSoftmax:
+      return check_table(c);
     case QOP_Concat:
-    case QOP_Split: return check_joined(c);
-    case QOP_Slice: return check_slice(c);
-    default: return check_moved(c);
+    case QOP_Split:
+      return check_joined(c);
+    case QOP_Slice:
+      return check_slice(c);
+    default:
+      return check_moved(c);
   }
 }
 
@@ -290,11 +307,13 @@ static npuc_status check_tensors(diag *d, const qgraph *g) {
     int64_t elements = 1;
     if (t->rank < 0 || t->rank > 8) return npuc_fail(d, NPUC_DIAG_E0802, &place, "rank %" PRId32, t->rank);
     for (int32_t k = 0; k < t->rank; k++) {
-      if (t->dims[k] < 1 || elements > ((int64_t)1 << 40) / t->dims[k]) return npuc_fail(d, NPUC_DIAG_E0802, &place, "dims are not positive, or their product is too large");
+      if (t->dims[k] < 1 || elements > ((int64_t)1 << 40) / t->dims[k])
+        return npuc_fail(d, NPUC_DIAG_E0802, &place, "dims are not positive, or their product is too large");
       elements *= t->dims[k];
     }
     size_t bytes;
-    if (!npuc_dtype_bytes(t->type, elements, &bytes) || bytes != t->bytes) return npuc_fail(d, NPUC_DIAG_E0802, &place, "its bytes are not those of dims and dtype");
+    if (!npuc_dtype_bytes(t->type, elements, &bytes) || bytes != t->bytes)
+      return npuc_fail(d, NPUC_DIAG_E0802, &place, "its bytes are not those of dims and dtype");
   }
   return NPUC_OK;
 }
@@ -306,7 +325,8 @@ npuc_status npuc_qgraph_verify(diag *d, const qgraph *g) {
     if (!npuc_qop_name(c.n->op)) REFUSE(&c, "there is no operator %d", (int)c.n->op);
     if (c.n->n_inputs < 1 || c.n->n_outputs < 1) REFUSE(&c, "a node has an input and an output");
     for (int32_t k = 0; k < c.n->n_inputs; k++) {
-      if (c.n->inputs[k] < -1 || c.n->inputs[k] >= (int64_t)g->n_tensors || (k == 0 && c.n->inputs[k] < 0)) REFUSE(&c, "input %" PRId32 " is no tensor", k);
+      if (c.n->inputs[k] < -1 || c.n->inputs[k] >= (int64_t)g->n_tensors || (k == 0 && c.n->inputs[k] < 0))
+        REFUSE(&c, "input %" PRId32 " is no tensor", k);
     }
     for (int32_t k = 0; k < c.n->n_outputs; k++) {
       if (c.n->outputs[k] < 0 || c.n->outputs[k] >= (int64_t)g->n_tensors) REFUSE(&c, "output %" PRId32 " is no tensor", k);

@@ -54,7 +54,13 @@ static npuc_status get_indices(const reader *r, npu_list list, int64_t least, co
 static npuc_status read_tensors(reader *r) {
   for (size_t i = 0; i < count_of(r, NPU_TENS); i++) {
     const npu_tens_record *t = record(r, NPU_TENS, i);
-    qtensor out = {.type = (dtype)t->dtype, .role = (qrole)t->role, .rank = t->rank, .has_quant = t->has_quant != 0, .scale = t->scale, .zero_point = t->zero_point, .bytes = t->bytes};
+    qtensor out = {.type = (dtype)t->dtype,
+                   .role = (qrole)t->role,
+                   .rank = t->rank,
+                   .has_quant = t->has_quant != 0,
+                   .scale = t->scale,
+                   .zero_point = t->zero_point,
+                   .bytes = t->bytes};
     NPUC_TRY(get_string(r, t->name, &out.name));
     NPUC_TRY(get_string(r, t->source, &out.source));
     if (t->rank > 8 || t->role > QROLE_OUTPUT || t->bytes == 0) REFUSE(r, "tensor %zu: rank, role or size", i);
@@ -85,7 +91,11 @@ static npuc_status read_attributes(reader *r, npu_list list, const qattr **out_a
 static npuc_status read_nodes(reader *r) {
   for (size_t i = 0; i < count_of(r, NPU_NODE); i++) {
     const npu_node_record *n = record(r, NPU_NODE, i);
-    qnode out = {.op = (qop)n->op, .n_inputs = (int32_t)n->inputs.count, .n_outputs = (int32_t)n->outputs.count, .n_attributes = (int32_t)n->attributes.count, .on_npu = n->place == 1};
+    qnode out = {.op = (qop)n->op,
+                 .n_inputs = (int32_t)n->inputs.count,
+                 .n_outputs = (int32_t)n->outputs.count,
+                 .n_attributes = (int32_t)n->attributes.count,
+                 .on_npu = n->place == 1};
     NPUC_TRY(get_string(r, n->name, &out.name));
     NPUC_TRY(get_string(r, n->source, &out.source));
     NPUC_TRY(get_string(r, n->reason, &out.place_reason));
@@ -102,8 +112,10 @@ static npuc_status read_ports(reader *r) {
   for (size_t i = 0; i < count_of(r, NPU_IOTB); i++) {
     const npu_iotb_record *port = record(r, NPU_IOTB, i);
     if (port->tensor >= count_of(r, NPU_TENS) || port->direction > 1) REFUSE(r, "IOTB: record %zu", i);
-    if (port->direction == 0) npuc_qgraph_add_input(r->g, (int32_t)port->tensor);
-    else npuc_qgraph_add_output(r->g, (int32_t)port->tensor);
+    if (port->direction == 0)
+      npuc_qgraph_add_input(r->g, (int32_t)port->tensor);
+    else
+      npuc_qgraph_add_output(r->g, (int32_t)port->tensor);
   }
   return NPUC_OK;
 }
@@ -112,8 +124,13 @@ static npuc_status read_configuration(reader *r) {
   if (r->configuration >= count_of(r, NPU_CONF)) REFUSE(r, "there is no configuration %" PRIu32, r->configuration);
   const npu_conf_record *c = record(r, NPU_CONF, r->configuration);
   npu_arch *arch = &r->p->arch;
-  *arch = (npu_arch){.n = c->n, .scratchpad_bytes = c->scratchpad_bytes, .weight_buffer_bytes = c->weight_buffer_bytes, .accumulator_rows = c->accumulator_rows,
-                     .dma_bytes_per_cycle = c->dma_bytes_per_cycle, .dma_descriptor_cycles = c->dma_descriptor_cycles, .vector_latency = c->vector_latency,
+  *arch = (npu_arch){.n = c->n,
+                     .scratchpad_bytes = c->scratchpad_bytes,
+                     .weight_buffer_bytes = c->weight_buffer_bytes,
+                     .accumulator_rows = c->accumulator_rows,
+                     .dma_bytes_per_cycle = c->dma_bytes_per_cycle,
+                     .dma_descriptor_cycles = c->dma_descriptor_cycles,
+                     .vector_latency = c->vector_latency,
                      .row_file_entries = c->row_file_entries};
   NPUC_TRY(get_string(r, c->name, &arch->name));
   if (!npuc_npu_arch_valid(arch)) REFUSE(r, "configuration %s is no refnpu", arch->name);
@@ -125,8 +142,10 @@ static npuc_status read_queue(reader *r, npu_list range, npu_queue queue, instr_
   *out_list = (instr_list){.items = NPUC_NEW_ARRAY(r->a, range.count, instr), .count = range.count, .capacity = range.count};
   for (uint32_t i = 0; i < range.count; i++) {
     instr *in = &out_list->items[i];
-    if (!npuc_isa_decode(record(r, NPU_INST, range.first + i), in)) REFUSE(r, "queue %d: instruction %" PRIu32 " does not decode", (int)queue, i);
-    if (!npuc_isa_queue_allows((isa_op)in->op, queue)) REFUSE(r, "queue %d: instruction %" PRIu32 " belongs to another queue", (int)queue, i);
+    if (!npuc_isa_decode(record(r, NPU_INST, range.first + i), in))
+      REFUSE(r, "queue %d: instruction %" PRIu32 " does not decode", (int)queue, i);
+    if (!npuc_isa_queue_allows((isa_op)in->op, queue))
+      REFUSE(r, "queue %d: instruction %" PRIu32 " belongs to another queue", (int)queue, i);
   }
   if (range.count == 0 || out_list->items[range.count - 1].op != ISA_HALT) REFUSE(r, "queue %d does not end in HALT", (int)queue);
   return NPUC_OK;
@@ -136,14 +155,19 @@ static npuc_status read_bindings(reader *r, const npu_strm_record *record_of, np
   if (!list_inside(record_of->bindings, count_of(r, NPU_BIND))) REFUSE(r, "bindings lie outside BIND");
   for (uint32_t i = 0; i < record_of->bindings.count; i++) {
     const npu_bind_record *b = record(r, NPU_BIND, record_of->bindings.first + i);
-    if (b->tensor >= count_of(r, NPU_TENS) || b->direction > 1 || b->order > 1 || b->n != r->p->arch.n) REFUSE(r, "BIND: record %" PRIu32, i);
+    if (b->tensor >= count_of(r, NPU_TENS) || b->direction > 1 || b->order > 1 || b->n != r->p->arch.n)
+      REFUSE(r, "BIND: record %" PRIu32, i);
     const uint32_t limit = 1 << 20;
-    if (b->c < 1 || b->h < 1 || b->w < 1 || b->c > limit || b->h > limit || b->w > limit) REFUSE(r, "BIND: record %" PRIu32 " has no size", i);
-    npu_binding out = {.tensor = (int32_t)b->tensor, .is_output = b->direction == 1, .offset = b->offset,
+    if (b->c < 1 || b->h < 1 || b->w < 1 || b->c > limit || b->h > limit || b->w > limit)
+      REFUSE(r, "BIND: record %" PRIu32 " has no size", i);
+    npu_binding out = {.tensor = (int32_t)b->tensor,
+                       .is_output = b->direction == 1,
+                       .offset = b->offset,
                        .layout = npuc_layout_make(b->n, b->c, b->h, b->w, (layout_order)b->order)};
     uint64_t bytes = npuc_layout_bytes(&out.layout);
     bool same = bytes == b->bytes && out.layout.pitch == b->pitch && (uint64_t)b->c * b->h * b->w == r->g->tensors[b->tensor].bytes;
-    if (!same || b->offset > s->arena_bytes || bytes > s->arena_bytes - b->offset) REFUSE(r, "BIND: record %" PRIu32 " contradicts its tensor or the arena", i);
+    if (!same || b->offset > s->arena_bytes || bytes > s->arena_bytes - b->offset)
+      REFUSE(r, "BIND: record %" PRIu32 " contradicts its tensor or the arena", i);
     npuc_npu_stream_bind(r->p, s, &out);
   }
   return NPUC_OK;
@@ -172,7 +196,8 @@ static npuc_status read_stream(reader *r, size_t index) {
   if (record_of->configuration >= count_of(r, NPU_CONF)) REFUSE(r, "stream %s has no configuration", name);
   if (record_of->configuration != r->configuration) return NPUC_OK;
   const uint64_t limit = (uint64_t)1 << 36;
-  if (record_of->arena_bytes > limit || record_of->state_bytes > limit) REFUSE(r, "stream %s asks for more memory than addresses reach", name);
+  if (record_of->arena_bytes > limit || record_of->state_bytes > limit)
+    REFUSE(r, "stream %s asks for more memory than addresses reach", name);
   s->arena_bytes = record_of->arena_bytes;
   s->state_bytes = record_of->state_bytes;
   s->predicted_cycles = record_of->predicted_cycles;
@@ -188,19 +213,24 @@ static npuc_status read_steps(reader *r) {
     const npu_step_record *s = record(r, NPU_STEP, i);
     if (s->configuration >= count_of(r, NPU_CONF) || s->kind > 1) REFUSE(r, "STEP: record %zu", i);
     if (s->configuration != r->configuration) continue;
-    if (s->first_node != next || s->n_nodes == 0 || s->n_nodes > count_of(r, NPU_NODE) - next) REFUSE(r, "steps do not cover the nodes in order");
-    if (s->kind == 1 && (s->stream >= r->p->n_streams || r->p->streams[s->stream].queues[0].count == 0)) REFUSE(r, "STEP: record %zu names a stream of another configuration", i);
+    if (s->first_node != next || s->n_nodes == 0 || s->n_nodes > count_of(r, NPU_NODE) - next)
+      REFUSE(r, "steps do not cover the nodes in order");
+    if (s->kind == 1 && (s->stream >= r->p->n_streams || r->p->streams[s->stream].queues[0].count == 0))
+      REFUSE(r, "STEP: record %zu names a stream of another configuration", i);
     next += s->n_nodes;
-    npuc_npu_program_add_step(r->p, &(npu_step){.on_npu = s->kind == 1, .first_node = s->first_node, .n_nodes = s->n_nodes, .stream = s->stream});
+    npuc_npu_program_add_step(r->p,
+                              &(npu_step){.on_npu = s->kind == 1, .first_node = s->first_node, .n_nodes = s->n_nodes, .stream = s->stream});
   }
   if (next != count_of(r, NPU_NODE)) REFUSE(r, "steps do not cover the nodes");
   return NPUC_OK;
 }
 
 npuc_status npuc_npu_read(diag *d, arena *a, const npu_file *f, uint32_t configuration, qgraph **out_graph, npu_program **out_program) {
-  reader r = {.d = d, .a = a, .f = f, .g = npuc_qgraph_create(a), .p = npuc_npu_program_create(a, &(npu_arch){0}), .configuration = configuration};
+  reader r = {
+      .d = d, .a = a, .f = f, .g = npuc_qgraph_create(a), .p = npuc_npu_program_create(a, &(npu_arch){0}), .configuration = configuration};
   const npu_section *strings = &f->sections[NPU_STRS];
-  if (strings->bytes == 0 || ((const char *)strings->data)[strings->bytes - 1] != 0 || ((const char *)strings->data)[0] != 0) REFUSE(&r, "STRS does not begin and end with NUL");
+  if (strings->bytes == 0 || ((const char *)strings->data)[strings->bytes - 1] != 0 || ((const char *)strings->data)[0] != 0)
+    REFUSE(&r, "STRS does not begin and end with NUL");
   if (count_of(&r, NPU_TENS) > INT32_MAX || count_of(&r, NPU_NODE) > INT32_MAX) REFUSE(&r, "too many records");
   NPUC_TRY(npuc_npu_file_check_weights(d, f, 0, npuc_npu_file_weight_blocks(f)));
   r.p->constant_offsets = NPUC_NEW_ARRAY(a, count_of(&r, NPU_TENS), uint64_t);

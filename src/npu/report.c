@@ -35,7 +35,9 @@ static void trace_event(gatherer *t, const npu_event *e, uint32_t node) {
   char line[256];
   uint64_t start = e->op == ISA_WAIT ? e->issue - e->stall : e->start, length = e->op == ISA_WAIT ? e->stall : e->end - e->start;
   /* One cycle is shown as one microsecond. */
-  snprintf(line, sizeof line, "%s{\"name\":\"%s\",\"ph\":\"X\",\"pid\":0,\"tid\":%d,\"ts\":%" PRIu64 ",\"dur\":%" PRIu64 ",\"args\":{\"node\":%" PRIu32 ",\"index\":%zu}}",
+  snprintf(line, sizeof line,
+           "%s{\"name\":\"%s\",\"ph\":\"X\",\"pid\":0,\"tid\":%d,\"ts\":%" PRIu64 ",\"dur\":%" PRIu64 ",\"args\":{\"node\":%" PRIu32
+           ",\"index\":%zu}}",
            t->trace_bytes > 1 ? ",\n" : "\n", npuc_isa_info(e->op)->name, (int)e->queue, start, length, node, e->index);
   append_trace(t, line);
 }
@@ -52,9 +54,12 @@ static void on_event(void *user, const npu_event *e) {
   }
   if (layer->last == 0 || e->issue < layer->first) layer->first = e->issue;
   if (e->complete > layer->last) layer->last = e->complete;
-  if (e->op == ISA_MM) layer->array_busy += work; /* tile loads run behind passes and are no work of the array */
-  else if (e->queue == QUEUE_VECTOR) layer->vector_busy += work;
-  else if (e->queue != QUEUE_ARRAY) layer->dma_busy += work;
+  if (e->op == ISA_MM)
+    layer->array_busy += work; /* tile loads run behind passes and are no work of the array */
+  else if (e->queue == QUEUE_VECTOR)
+    layer->vector_busy += work;
+  else if (e->queue != QUEUE_ARRAY)
+    layer->dma_busy += work;
 }
 
 /* Layers by completion; each is charged the cycles since the completion before, so that the shares add up to the total. */
@@ -79,8 +84,8 @@ static void share_cycles(const gatherer *t, uint32_t n, npu_report *report) {
   }
 }
 
-npuc_status npuc_npu_report(diag *d, arena *a, const qgraph *g, const npu_program *p, const npu_stream *s, const uint32_t registers[NPU_REGISTERS], char **out_trace,
-                            npu_report *out_report) {
+npuc_status npuc_npu_report(diag *d, arena *a, const qgraph *g, const npu_program *p, const npu_stream *s,
+                            const uint32_t registers[NPU_REGISTERS], char **out_trace, npu_report *out_report) {
   gatherer t = {.a = a, .g = g, .s = s, .by_node = NPUC_NEW_ARRAY(a, g->n_nodes, npu_layer_cost), .wants_trace = out_trace != NULL};
   index_nodes(&t);
   if (out_trace) append_trace(&t, "[");

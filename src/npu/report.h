@@ -9,12 +9,12 @@
 
 typedef struct npu_layer_cost {
   uint32_t node;
-  uint64_t first, last;  /* cycle of the first issue and of the last completion */
-  uint64_t cycles;       /* this node's share of the total: from the latest completion before it to its own */
+  uint64_t first, last; /* cycle of the first issue and of the last completion */
+  uint64_t cycles;      /* this node's share of the total: from the latest completion before it to its own */
   uint64_t array_busy, vector_busy, dma_busy;
-  uint64_t array_stall;  /* cycles in which the array's queue was blocked for it */
+  uint64_t array_stall; /* cycles in which the array's queue was blocked for it */
   uint64_t macs;
-  double utilization;    /* macs / (max(cycles, array_busy) * N * N); depthwise MACs are the vector unit's */
+  double utilization; /* macs / (max(cycles, array_busy) * N * N); depthwise MACs are the vector unit's */
 } npu_layer_cost;
 
 typedef struct npu_report {
@@ -24,7 +24,7 @@ typedef struct npu_report {
 } npu_report;
 
 /* Times a stream (nothing is computed). trace: JSON in Chrome's trace format (opens in Perfetto), or NULL for none; written in the arena. */
-npuc_status npuc_npu_report(diag *d, arena *a, const qgraph *g, const npu_program *p, const npu_stream *s, const uint32_t registers[NPU_REGISTERS], char **out_trace,
-                            npu_report *out_report) NPUC_MUST_USE;
+npuc_status npuc_npu_report(diag *d, arena *a, const qgraph *g, const npu_program *p, const npu_stream *s,
+                            const uint32_t registers[NPU_REGISTERS], char **out_trace, npu_report *out_report) NPUC_MUST_USE;
 
 #endif

@@ -16,8 +16,10 @@ static size_t find(const scoreboard *s, uint64_t at) {
   size_t low = 0, high = s->count;
   while (low < high) {
     size_t middle = (low + high) / 2;
-    if (s->segments[middle].end <= at) low = middle + 1;
-    else high = middle;
+    if (s->segments[middle].end <= at)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low;
 }
@@ -43,8 +45,10 @@ static bool agree(const score_segment *a, const score_segment *b) {
 static void join(scoreboard *s, size_t first, size_t last) {
   size_t from = first ? first - 1 : 0, to = last + 1 < s->count ? last + 1 : s->count - 1, kept = from;
   for (size_t i = from + 1; i <= to; i++) {
-    if (agree(&s->segments[kept], &s->segments[i])) s->segments[kept].end = s->segments[i].end;
-    else s->segments[++kept] = s->segments[i];
+    if (agree(&s->segments[kept], &s->segments[i]))
+      s->segments[kept].end = s->segments[i].end;
+    else
+      s->segments[++kept] = s->segments[i];
   }
   memmove(&s->segments[kept + 1], &s->segments[to + 1], (s->count - to - 1) * sizeof *s->segments);
   s->count -= to - kept;

@@ -10,7 +10,7 @@
 #include "npu/arch.h"
 
 typedef struct score_segment {
-  uint64_t end; /* exclusive; begins where the one before ends */
+  uint64_t end;                    /* exclusive; begins where the one before ends */
   uint32_t written_by[NPU_QUEUES]; /* token of the last write (one queue nonzero) */
   uint32_t read_by[NPU_QUEUES];    /* tokens of reads since */
 } score_segment;

@@ -12,8 +12,8 @@ static const uint64_t unknown_time = UINT64_MAX;
 typedef struct queue_state {
   const instr_list *list;
   size_t next;
-  uint64_t ready;       /* issue of the instruction before, plus one */
-  uint64_t *tokens;     /* cycle of the k-th token */
+  uint64_t ready;   /* issue of the instruction before, plus one */
+  uint64_t *tokens; /* cycle of the k-th token */
   size_t n_tokens;
   bool has_modifiers;
   instr modifiers; /* pending IDX */
@@ -43,19 +43,28 @@ static uint64_t vector_cycles(const engine *e, const instr *in) {
       int64_t twice = in->f[NPU_VRQ_wide_acc] || in->f[NPU_VRQ_wide_out] ? 2 : 1;
       return in->f[NPU_VRQ_lanes] ? at_least_one(twice * in->f[NPU_VRQ_nx] * in->f[NPU_VRQ_ny]) : 1;
     }
-    case ISA_VWIN: return at_least_one(in->f[NPU_VWIN_nx] * in->f[NPU_VWIN_ny]);
+    case ISA_VWIN:
+      return at_least_one(in->f[NPU_VWIN_nx] * in->f[NPU_VWIN_ny]);
     case ISA_VMOV: {
       int64_t cycles = in->f[NPU_VMOV_nx] * in->f[NPU_VMOV_ny];
       return cycles && in->f[NPU_VMOV_lanes] ? at_least_one(cycles + (in->f[NPU_VMOV_op] == 2 ? 256 / n : 0)) : 1;
     }
-    case ISA_VBIN: return in->f[NPU_VBIN_lanes] ? at_least_one(in->f[NPU_VBIN_nx] * in->f[NPU_VBIN_ny]) : 1;
-    case ISA_VFIL: return in->f[NPU_VFIL_lanes] ? at_least_one(in->f[NPU_VFIL_nx] * in->f[NPU_VFIL_ny]) : 1;
-    case ISA_VRED: return in->f[NPU_VRED_lanes] ? at_least_one(in->f[NPU_VRED_nx] * in->f[NPU_VRED_ny]) : 1;
-    case ISA_VSEL: return in->f[NPU_VSEL_lanes] ? at_least_one(in->f[NPU_VSEL_nx] * in->f[NPU_VSEL_ny]) : 1;
-    case ISA_VROW: return in->f[NPU_VROW_n] ? (uint64_t)in->f[NPU_VROW_n] + (in->f[NPU_VROW_op] == 2 ? 0 : 32) : 1;
-    case ISA_VNRM: return in->f[NPU_VNRM_lanes] ? at_least_one((in->f[NPU_VNRM_wide_out] ? 2 : 1) * in->f[NPU_VNRM_nx]) : 1;
-    case ISA_VEXP: return in->f[NPU_VEXP_lanes] && in->f[NPU_VEXP_nx] ? at_least_one(2 * in->f[NPU_VEXP_nx] + 512 / n) : 1;
-    default: return 1;
+    case ISA_VBIN:
+      return in->f[NPU_VBIN_lanes] ? at_least_one(in->f[NPU_VBIN_nx] * in->f[NPU_VBIN_ny]) : 1;
+    case ISA_VFIL:
+      return in->f[NPU_VFIL_lanes] ? at_least_one(in->f[NPU_VFIL_nx] * in->f[NPU_VFIL_ny]) : 1;
+    case ISA_VRED:
+      return in->f[NPU_VRED_lanes] ? at_least_one(in->f[NPU_VRED_nx] * in->f[NPU_VRED_ny]) : 1;
+    case ISA_VSEL:
+      return in->f[NPU_VSEL_lanes] ? at_least_one(in->f[NPU_VSEL_nx] * in->f[NPU_VSEL_ny]) : 1;
+    case ISA_VROW:
+      return in->f[NPU_VROW_n] ? (uint64_t)in->f[NPU_VROW_n] + (in->f[NPU_VROW_op] == 2 ? 0 : 32) : 1;
+    case ISA_VNRM:
+      return in->f[NPU_VNRM_lanes] ? at_least_one((in->f[NPU_VNRM_wide_out] ? 2 : 1) * in->f[NPU_VNRM_nx]) : 1;
+    case ISA_VEXP:
+      return in->f[NPU_VEXP_lanes] && in->f[NPU_VEXP_nx] ? at_least_one(2 * in->f[NPU_VEXP_nx] + 512 / n) : 1;
+    default:
+      return 1;
   }
 }
 
@@ -175,9 +184,12 @@ static void record(engine *e, int queue, const npu_event *event) {
 static bool issue_unit(engine *e, int queue, const instr *in, uint64_t issue) {
   queue_state *q = &e->queues[queue];
   npu_event event = {.queue = (npu_queue)queue, .index = q->next - 1, .op = in->op, .issue = issue, .start = issue, .end = issue};
-  if (queue == QUEUE_ARRAY) time_array(e, in, issue, &event);
-  else if (queue == QUEUE_VECTOR) time_vector(e, in, issue, &event);
-  else time_dma(e, queue, in, issue, &event);
+  if (queue == QUEUE_ARRAY)
+    time_array(e, in, issue, &event);
+  else if (queue == QUEUE_VECTOR)
+    time_vector(e, in, issue, &event);
+  else
+    time_dma(e, queue, in, issue, &event);
   if (in->signal) {
     uint64_t before = q->n_tokens ? q->tokens[q->n_tokens - 1] : 0;
     q->tokens[q->n_tokens++] = event.complete = max_u64(event.complete, before);
@@ -197,9 +209,18 @@ static bool step(engine *e, int queue, uint64_t issue) {
   e->result.instructions++;
   e->result.cycles = max_u64(e->result.cycles, issue);
   switch (in.op) {
-    case ISA_NOP: return true;
+    case ISA_NOP:
+      return true;
     case ISA_WAIT:
-      record(e, queue, &(npu_event){.queue = (npu_queue)queue, .index = q->next - 1, .op = in.op, .issue = issue, .start = issue, .end = issue, .complete = issue, .stall = stall});
+      record(e, queue,
+             &(npu_event){.queue = (npu_queue)queue,
+                          .index = q->next - 1,
+                          .op = in.op,
+                          .issue = issue,
+                          .start = issue,
+                          .end = issue,
+                          .complete = issue,
+                          .stall = stall});
       return true;
     case ISA_HALT:
       if (q->next != q->list->count) return sim_fault(&e->machine, "HALT is not the last instruction of its queue");
@@ -209,7 +230,8 @@ static bool step(engine *e, int queue, uint64_t issue) {
       q->modifiers = in;
       q->has_modifiers = true;
       return true;
-    default: return npuc_isa_is_unit(&in) ? issue_unit(e, queue, &in, issue) : execute(e, queue, &in);
+    default:
+      return npuc_isa_is_unit(&in) ? issue_unit(e, queue, &in, issue) : execute(e, queue, &in);
   }
 }
 
@@ -249,7 +271,8 @@ static bool run(engine *e, int *out_queue) {
     const queue_state *state = &e->queues[q];
     *out_queue = q;
     if (state->next < state->list->count) return sim_fault(&e->machine, "deadlock: a WAIT for a token that never comes");
-    if (state->next == 0 || state->list->items[state->next - 1].op != ISA_HALT) return sim_fault(&e->machine, "the queue does not end in HALT");
+    if (state->next == 0 || state->list->items[state->next - 1].op != ISA_HALT)
+      return sim_fault(&e->machine, "the queue does not end in HALT");
   }
   return true;
 }
@@ -276,8 +299,8 @@ static void release(engine *e) {
   free(e);
 }
 
-npuc_status npuc_npu_simulate(diag *d, const npu_arch *arch, const npu_stream *s, const npu_memory *memory,
-                              const npu_sim_options *options, npu_sim_result *out_result) {
+npuc_status npuc_npu_simulate(diag *d, const npu_arch *arch, const npu_stream *s, const npu_memory *memory, const npu_sim_options *options,
+                              npu_sim_result *out_result) {
   static const npu_sim_options defaults;
   engine *e = calloc(1, sizeof *e);
   if (!e) return npuc_fail(d, NPUC_DIAG_E0002, NULL, "the simulator's state");

@@ -45,7 +45,7 @@ typedef struct npu_memory {
 } npu_memory;
 
 /* Runs a stream to its end. A program that breaks a rule of the document is E0803, with queue and instruction. */
-npuc_status npuc_npu_simulate(diag *d, const npu_arch *arch, const npu_stream *s, const npu_memory *memory,
-                              const npu_sim_options *options, npu_sim_result *out_result) NPUC_MUST_USE;
+npuc_status npuc_npu_simulate(diag *d, const npu_arch *arch, const npu_stream *s, const npu_memory *memory, const npu_sim_options *options,
+                              npu_sim_result *out_result) NPUC_MUST_USE;
 
 #endif

@@ -8,10 +8,17 @@
 
 static bool find_region(const machine *m, int64_t region, const uint8_t **out_bytes, uint64_t *out_size) {
   switch (region) {
-    case 0: *out_bytes = m->memory.constants, *out_size = m->memory.constants_bytes; return true;
-    case 1: *out_bytes = m->memory.arena, *out_size = m->memory.arena_bytes; return true;
-    case 2: *out_bytes = m->memory.state, *out_size = m->memory.state_bytes; return true;
-    default: return false;
+    case 0:
+      *out_bytes = m->memory.constants, *out_size = m->memory.constants_bytes;
+      return true;
+    case 1:
+      *out_bytes = m->memory.arena, *out_size = m->memory.arena_bytes;
+      return true;
+    case 2:
+      *out_bytes = m->memory.state, *out_size = m->memory.state_bytes;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -29,8 +36,10 @@ static bool move_rows(machine *m, int queue, const instr *in, bool load, uint8_t
     uint64_t from = dram + i * m->dram_pitch[queue], to = address + i * m->local_pitch[queue];
     if (!sim_inside(from, bytes, region_size)) return sim_fault(m, "DMA leaves its DRAM region");
     if (!sim_inside(to, bytes, local_size)) return sim_fault(m, "DMA leaves the scratchpad or weight buffer");
-    if (load) memcpy(local + to, region + from, bytes);
-    else memcpy(writable + from, local + to, bytes);
+    if (load)
+      memcpy(local + to, region + from, bytes);
+    else
+      memcpy(writable + from, local + to, bytes);
   }
   return true;
 }
@@ -57,7 +66,8 @@ static bool configure(machine *m, const instr *in) {
                          .pixel_pitch = (uint32_t)in->f[NPU_ACFG_pixel_pitch],
                          .stride_x = (int32_t)in->f[NPU_ACFG_stride_x],
                          .stride_y = (int32_t)in->f[NPU_ACFG_stride_y]};
-  if (m->source.width < 1 || m->source.height < 1 || m->source.pixel_pitch < 1) return sim_fault(m, "ACFG: width, height and pixel_pitch are at least 1");
+  if (m->source.width < 1 || m->source.height < 1 || m->source.pixel_pitch < 1)
+    return sim_fault(m, "ACFG: width, height and pixel_pitch are at least 1");
   if (m->source.zp < -128 || m->source.zp > 255) return sim_fault(m, "ACFG: zero point outside -128..255");
   return true;
 }
@@ -66,7 +76,8 @@ static int nibble(const uint8_t *bytes, uint32_t index) { return index % 2 ? byt
 
 static bool load_int4(machine *m, const instr *in, int32_t (*plane)[NPU_MAX_LANES]) {
   uint32_t n = m->arch.n, rows = (uint32_t)in->f[NPU_LDW_rows], cols = (uint32_t)in->f[NPU_LDW_cols];
-  if (in->f[NPU_LDW_mem] || in->f[NPU_LDW_transpose] || in->f[NPU_LDW_pitch]) return sim_fault(m, "LDW: 4-bit tiles are packed, in the weight buffer, not transposed");
+  if (in->f[NPU_LDW_mem] || in->f[NPU_LDW_transpose] || in->f[NPU_LDW_pitch])
+    return sim_fault(m, "LDW: 4-bit tiles are packed, in the weight buffer, not transposed");
   uint64_t address = (uint64_t)in->f[NPU_LDW_addr];
   if (!sim_inside(address, (uint64_t)n / 2 * (1 + rows), m->arch.weight_buffer_bytes)) return sim_fault(m, "LDW leaves its memory");
   const uint8_t *scales = m->wb + address;
@@ -97,8 +108,10 @@ static bool load_weights(machine *m, const instr *in) {
     if (!sim_inside(address + i * pitch, cols, size)) return sim_fault(m, "LDW leaves its memory");
     for (uint32_t j = 0; j < cols; j++) {
       int8_t value = (int8_t)memory[address + i * pitch + j];
-      if (in->f[NPU_LDW_transpose]) plane[j][i] = value;
-      else plane[i][j] = value;
+      if (in->f[NPU_LDW_transpose])
+        plane[j][i] = value;
+      else
+        plane[i][j] = value;
     }
   }
   return true;
@@ -115,7 +128,8 @@ static bool read_operands(machine *m, int64_t base, int32_t x, int32_t y, int32_
   for (int32_t pixel = x; j < n; pixel++) {
     uint32_t end = j + g->pixel_pitch < n ? j + g->pixel_pitch : n;
     if (pixel >= 0 && pixel < g->width) {
-      if (address + j < 0 || !sim_inside((uint64_t)(address + j), end - j, m->arch.scratchpad_bytes)) return sim_fault(m, "MM reads outside the scratchpad");
+      if (address + j < 0 || !sim_inside((uint64_t)(address + j), end - j, m->arch.scratchpad_bytes))
+        return sim_fault(m, "MM reads outside the scratchpad");
       for (uint32_t k = j; k < end; k++) operand[k] = sim_byte(g, m->sp[address + k]) - g->zp;
     }
     j = end;
@@ -136,9 +150,15 @@ static inline void multiply_lanes(uint32_t n, const int32_t *operand, int32_t (*
 
 static void multiply_row(uint32_t n, const int32_t *operand, int32_t (*w)[NPU_MAX_LANES], bool accumulate, int32_t *acc) {
   switch (n) {
-    case 8: multiply_lanes(8, operand, w, accumulate, acc); break;
-    case 16: multiply_lanes(16, operand, w, accumulate, acc); break;
-    default: multiply_lanes(n, operand, w, accumulate, acc); break;
+    case 8:
+      multiply_lanes(8, operand, w, accumulate, acc);
+      break;
+    case 16:
+      multiply_lanes(16, operand, w, accumulate, acc);
+      break;
+    default:
+      multiply_lanes(n, operand, w, accumulate, acc);
+      break;
   }
 }
 
@@ -164,8 +184,11 @@ static bool multiply(machine *m, const instr *in) {
 
 bool npuc_sim_array(machine *m, const instr *in) {
   switch (in->op) {
-    case ISA_ACFG: return configure(m, in);
-    case ISA_LDW: return load_weights(m, in);
-    default: return multiply(m, in);
+    case ISA_ACFG:
+      return configure(m, in);
+    case ISA_LDW:
+      return load_weights(m, in);
+    default:
+      return multiply(m, in);
   }
 }

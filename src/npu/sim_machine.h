@@ -33,16 +33,16 @@ typedef struct machine {
   npu_arch arch;
   npu_memory memory;
   uint32_t registers[NPU_REGISTERS];
-  uint8_t *sp; /* scratchpad */
-  uint8_t *wb; /* weight buffer */
-  int32_t *acc; /* [1024][N] */
+  uint8_t *sp;                                     /* scratchpad */
+  uint8_t *wb;                                     /* weight buffer */
+  int32_t *acc;                                    /* [1024][N] */
   int32_t planes[2][NPU_MAX_LANES][NPU_MAX_LANES]; /* [plane][k][n], widened once when loaded */
-  int current;       /* plane in use */
-  bool next_loaded;  /* an LDW since the last swap */
+  int current;                                     /* plane in use */
+  bool next_loaded;                                /* an LDW since the last swap */
   row_entry rf[NPU_ROW_ENTRIES];
   uint32_t dram_pitch[2], local_pitch[2]; /* by DMA queue */
-  geometry source;      /* ACFG */
-  geometry slots[3];    /* A, B, D */
+  geometry source;                        /* ACFG */
+  geometry slots[3];                      /* A, B, D */
   vector_parameters par;
   const char *fault; /* text of the first broken rule; static */
 } machine;

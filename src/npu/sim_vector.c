@@ -17,7 +17,9 @@ static int64_t finish(const vector_parameters *p, int64_t product, int64_t s) {
   return clamp64(y, p->lo, p->hi);
 }
 
-static int64_t rule(const vector_parameters *p, int64_t t, uint32_t lane) { return finish(p, (t + p->bias[lane]) * p->m[lane], p->s[lane]); }
+static int64_t rule(const vector_parameters *p, int64_t t, uint32_t lane) {
+  return finish(p, (t + p->bias[lane]) * p->m[lane], p->s[lane]);
+}
 
 /* t times the row's multiplier (ROW of the document). */
 static int64_t by_row(const row_entry *row, int64_t t, int64_t shift) {
@@ -156,7 +158,8 @@ static bool requantize(machine *m, const instr *in) {
   bool wide_acc = in->f[NPU_VRQ_wide_acc] != 0, wide_out = in->f[NPU_VRQ_wide_out] != 0, row_mode = in->f[NPU_VRQ_by_row] != 0;
   if (lanes > n) return sim_fault(m, "VRQ: more lanes than N");
   if (nx == 0 || ny == 0 || lanes == 0) return true;
-  if (acc + nx * ny > NPU_ACC_ROWS || (wide_acc && acc_lo + nx * ny > NPU_ACC_ROWS)) return sim_fault(m, "VRQ: accumulator rows end at 1024");
+  if (acc + nx * ny > NPU_ACC_ROWS || (wide_acc && acc_lo + nx * ny > NPU_ACC_ROWS))
+    return sim_fault(m, "VRQ: accumulator rows end at 1024");
   if (row_mode && in->f[NPU_VRQ_rf] + nx * ny > NPU_ROW_ENTRIES) return sim_fault(m, "VRQ: the row file ends at 512");
   for (int64_t i = 0; i < nx * ny; i++) {
     uint8_t *high = span(m, place(g, in->f[NPU_VRQ_dst], i % nx, i / nx), lanes);
@@ -175,13 +178,16 @@ static bool requantize(machine *m, const instr *in) {
 /* -- windows into the accumulators -- */
 
 /* One pixel of one tap: lanes of `bytes` (NULL outside the image) joined into the row. */
-static void window_pixel(const geometry *g, uint32_t n, int64_t mode, const uint8_t *bytes, const uint8_t *weights, bool keep, int32_t *row) {
+static void window_pixel(const geometry *g, uint32_t n, int64_t mode, const uint8_t *bytes, const uint8_t *weights, bool keep,
+                         int32_t *row) {
   for (uint32_t j = 0; j < n; j++) {
     int32_t old = keep ? row[j] : mode == 2 ? INT32_MIN : 0;
     if (bytes) {
       int32_t v = sim_byte(g, bytes[j]) - g->zp;
-      if (mode == 2) old = v > old ? v : old;
-      else old = (int32_t)((uint32_t)old + (uint32_t)(mode == 0 ? v * (int8_t)weights[j] : v));
+      if (mode == 2)
+        old = v > old ? v : old;
+      else
+        old = (int32_t)((uint32_t)old + (uint32_t)(mode == 0 ? v * (int8_t)weights[j] : v));
     }
     row[j] = old;
   }
@@ -227,9 +233,12 @@ static bool move(machine *m, const instr *in) {
     if (!from || !to) return false;
     uint8_t line[NPU_MAX_LANES];
     for (uint32_t j = 0; j < lanes; j++) {
-      if (op == 0) line[j] = from[j];
-      else if (op == 1) line[j] = (uint8_t)rule(&m->par, operand(a, from, NULL, j), j);
-      else line[j] = table[a->is_signed ? from[j] ^ 128 : from[j]];
+      if (op == 0)
+        line[j] = from[j];
+      else if (op == 1)
+        line[j] = (uint8_t)rule(&m->par, operand(a, from, NULL, j), j);
+      else
+        line[j] = table[a->is_signed ? from[j] ^ 128 : from[j]];
     }
     memcpy(to, line, lanes);
   }
@@ -314,7 +323,8 @@ static bool row_function(machine *m, const instr *in) {
       reciprocal_root(v, out);
     } else {
       uint64_t sum = (uint64_t)m->rf[b + i].v;
-      out->v = (int64_t)((uint64_t)in->f[NPU_VROW_cnt] * (uint64_t)v - sum * sum + (in->f[NPU_VROW_add] ? (uint64_t)in->f[NPU_VROW_imm] : 0));
+      out->v =
+          (int64_t)((uint64_t)in->f[NPU_VROW_cnt] * (uint64_t)v - sum * sum + (in->f[NPU_VROW_add] ? (uint64_t)in->f[NPU_VROW_imm] : 0));
     }
   }
   return true;
@@ -338,7 +348,8 @@ static bool normalize(machine *m, const instr *in) {
     int64_t t[NPU_MAX_LANES];
     for (uint32_t j = 0; j < lanes; j++) t[j] = centre ? m->par.count * operand(a, high, low, j) - row->v : operand(a, high, low, j);
     for (uint32_t j = 0; j < lanes; j++) {
-      int64_t y = in->f[NPU_VNRM_final] ? finish(&m->par, t[j] * row->r, clamp64(row->e + shift, 0, 62)) : rule(&m->par, by_row(row, t[j], shift), j);
+      int64_t y = in->f[NPU_VNRM_final] ? finish(&m->par, t[j] * row->r, clamp64(row->e + shift, 0, 62))
+                                        : rule(&m->par, by_row(row, t[j], shift), j);
       put(to, to_low, j, y);
     }
   }
@@ -390,18 +401,31 @@ static bool select_index(machine *m, const instr *in) {
 
 bool npuc_sim_vector(machine *m, const instr *in) {
   switch (in->op) {
-    case ISA_VGEO: return set_geometry(m, in);
-    case ISA_VPAR: return set_parameters(m, in);
-    case ISA_VRQ: return requantize(m, in);
-    case ISA_VWIN: return window(m, in);
-    case ISA_VMOV: return move(m, in);
-    case ISA_VBIN: return binary(m, in);
-    case ISA_VFIL: return fill(m, in);
-    case ISA_VRED: return reduce(m, in);
-    case ISA_VROW: return row_function(m, in);
-    case ISA_VNRM: return normalize(m, in);
-    case ISA_VEXP: return exponential(m, in);
-    case ISA_VSEL: return select_index(m, in);
-    default: return sim_fault(m, "not an instruction of the vector unit");
+    case ISA_VGEO:
+      return set_geometry(m, in);
+    case ISA_VPAR:
+      return set_parameters(m, in);
+    case ISA_VRQ:
+      return requantize(m, in);
+    case ISA_VWIN:
+      return window(m, in);
+    case ISA_VMOV:
+      return move(m, in);
+    case ISA_VBIN:
+      return binary(m, in);
+    case ISA_VFIL:
+      return fill(m, in);
+    case ISA_VRED:
+      return reduce(m, in);
+    case ISA_VROW:
+      return row_function(m, in);
+    case ISA_VNRM:
+      return normalize(m, in);
+    case ISA_VEXP:
+      return exponential(m, in);
+    case ISA_VSEL:
+      return select_index(m, in);
+    default:
+      return sim_fault(m, "not an instruction of the vector unit");
   }
 }

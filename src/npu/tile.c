@@ -38,8 +38,8 @@ void npuc_npu_tile_pack(const conv_shape *c, const weight_tile *t, uint32_t ob, 
 /* -- chunks of output pixels -- */
 
 typedef struct chunking {
-  uint32_t columns, rows;     /* chunks across and down */
-  uint32_t width, height;     /* of a chunk, but the last */
+  uint32_t columns, rows; /* chunks across and down */
+  uint32_t width, height; /* of a chunk, but the last */
 } chunking;
 
 static chunking plan_chunks(const layout *y, uint32_t least) {

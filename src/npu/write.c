@@ -30,7 +30,9 @@ static uint32_t add(writer *w, npu_section_kind kind, const void *record, size_t
   return index;
 }
 
-static uint32_t records(const writer *w, npu_section_kind kind) { return (uint32_t)(w->tables[kind].count / npuc_npu_section_record(kind)); }
+static uint32_t records(const writer *w, npu_section_kind kind) {
+  return (uint32_t)(w->tables[kind].count / npuc_npu_section_record(kind));
+}
 
 static uint32_t add_string(writer *w, const char *text) {
   if (!text || !*text) return 0;
@@ -59,8 +61,15 @@ static npu_list add_indices(writer *w, const int32_t *indices, int32_t count) {
 static void add_tensors(writer *w) {
   for (size_t i = 0; i < w->g->n_tensors; i++) {
     const qtensor *t = &w->g->tensors[i];
-    npu_tens_record r = {.name = add_string(w, t->name), .dtype = (uint8_t)t->type, .rank = (uint8_t)t->rank, .role = (uint8_t)t->role, .has_quant = t->has_quant,
-                         .scale = t->scale, .zero_point = t->zero_point, .offset = t->data ? w->p->constant_offsets[i] : 0, .bytes = t->bytes,
+    npu_tens_record r = {.name = add_string(w, t->name),
+                         .dtype = (uint8_t)t->type,
+                         .rank = (uint8_t)t->rank,
+                         .role = (uint8_t)t->role,
+                         .has_quant = t->has_quant,
+                         .scale = t->scale,
+                         .zero_point = t->zero_point,
+                         .offset = t->data ? w->p->constant_offsets[i] : 0,
+                         .bytes = t->bytes,
                          .source = add_string(w, t->source)};
     memcpy(r.dims, t->dims, (size_t)t->rank * sizeof r.dims[0]);
     add(w, NPU_TENS, &r, sizeof r);
@@ -70,11 +79,17 @@ static void add_tensors(writer *w) {
 static void add_nodes(writer *w) {
   for (size_t i = 0; i < w->g->n_nodes; i++) {
     const qnode *n = &w->g->nodes[i];
-    npu_node_record r = {.op = (uint32_t)n->op, .name = add_string(w, n->name), .inputs = add_indices(w, n->inputs, n->n_inputs),
-                         .outputs = add_indices(w, n->outputs, n->n_outputs), .attributes = {records(w, NPU_ATTR), (uint32_t)n->n_attributes},
-                         .place = n->on_npu, .reason = add_string(w, n->place_reason), .source = add_string(w, n->source)};
+    npu_node_record r = {.op = (uint32_t)n->op,
+                         .name = add_string(w, n->name),
+                         .inputs = add_indices(w, n->inputs, n->n_inputs),
+                         .outputs = add_indices(w, n->outputs, n->n_outputs),
+                         .attributes = {records(w, NPU_ATTR), (uint32_t)n->n_attributes},
+                         .place = n->on_npu,
+                         .reason = add_string(w, n->place_reason),
+                         .source = add_string(w, n->source)};
     for (int32_t k = 0; k < n->n_attributes; k++) {
-      npu_attr_record attribute = {.key = (uint32_t)n->attributes[k].key, .values = add_ints(w, n->attributes[k].values, n->attributes[k].count)};
+      npu_attr_record attribute = {.key = (uint32_t)n->attributes[k].key,
+                                   .values = add_ints(w, n->attributes[k].values, n->attributes[k].count)};
       add(w, NPU_ATTR, &attribute, sizeof attribute);
     }
     add(w, NPU_NODE, &r, sizeof r);
@@ -83,9 +98,15 @@ static void add_nodes(writer *w) {
 
 static void add_configuration(writer *w) {
   const npu_arch *arch = &w->p->arch;
-  npu_conf_record r = {.name = add_string(w, arch->name), .n = arch->n, .scratchpad_bytes = arch->scratchpad_bytes, .weight_buffer_bytes = arch->weight_buffer_bytes,
-                       .accumulator_rows = arch->accumulator_rows, .dma_bytes_per_cycle = arch->dma_bytes_per_cycle,
-                       .dma_descriptor_cycles = arch->dma_descriptor_cycles, .vector_latency = arch->vector_latency, .row_file_entries = arch->row_file_entries};
+  npu_conf_record r = {.name = add_string(w, arch->name),
+                       .n = arch->n,
+                       .scratchpad_bytes = arch->scratchpad_bytes,
+                       .weight_buffer_bytes = arch->weight_buffer_bytes,
+                       .accumulator_rows = arch->accumulator_rows,
+                       .dma_bytes_per_cycle = arch->dma_bytes_per_cycle,
+                       .dma_descriptor_cycles = arch->dma_descriptor_cycles,
+                       .vector_latency = arch->vector_latency,
+                       .row_file_entries = arch->row_file_entries};
   add(w, NPU_CONF, &r, sizeof r);
 }
 
@@ -101,17 +122,30 @@ static npu_list add_instructions(writer *w, const instr_list *list) {
 }
 
 static void add_stream(writer *w, const npu_stream *s) {
-  npu_strm_record r = {.name = add_string(w, s->name), .arena_bytes = s->arena_bytes, .state_bytes = s->state_bytes,
-                       .bindings = {records(w, NPU_BIND), (uint32_t)s->n_bindings}, .predicted_cycles = s->predicted_cycles, .macs = s->macs,
+  npu_strm_record r = {.name = add_string(w, s->name),
+                       .arena_bytes = s->arena_bytes,
+                       .state_bytes = s->state_bytes,
+                       .bindings = {records(w, NPU_BIND), (uint32_t)s->n_bindings},
+                       .predicted_cycles = s->predicted_cycles,
+                       .macs = s->macs,
                        .debug = {records(w, NPU_DBUG), (uint32_t)s->n_runs}};
   for (size_t i = 0; i < s->n_bindings; i++) {
     const npu_binding *b = &s->bindings[i];
-    npu_bind_record bind = {.tensor = (uint32_t)b->tensor, .direction = b->is_output, .offset = b->offset, .bytes = npuc_layout_bytes(&b->layout), .c = b->layout.c,
-                            .h = b->layout.h, .w = b->layout.w, .pitch = b->layout.pitch, .n = b->layout.n, .order = (uint32_t)b->layout.order};
+    npu_bind_record bind = {.tensor = (uint32_t)b->tensor,
+                            .direction = b->is_output,
+                            .offset = b->offset,
+                            .bytes = npuc_layout_bytes(&b->layout),
+                            .c = b->layout.c,
+                            .h = b->layout.h,
+                            .w = b->layout.w,
+                            .pitch = b->layout.pitch,
+                            .n = b->layout.n,
+                            .order = (uint32_t)b->layout.order};
     add(w, NPU_BIND, &bind, sizeof bind);
   }
   for (size_t i = 0; i < s->n_runs; i++) {
-    npu_dbug_record run = {.queue = (uint32_t)s->runs[i].queue, .first = s->runs[i].first, .count = s->runs[i].count, .node = s->runs[i].node};
+    npu_dbug_record run = {
+        .queue = (uint32_t)s->runs[i].queue, .first = s->runs[i].first, .count = s->runs[i].count, .node = s->runs[i].node};
     add(w, NPU_DBUG, &run, sizeof run);
   }
   for (int q = 0; q < NPU_QUEUES; q++) r.queues[q] = add_instructions(w, &s->queues[q]);
@@ -149,7 +183,8 @@ npuc_status npuc_npu_write(diag *d, const char *path, const qgraph *g, const npu
   npu_section sections[NPU_SECTION_COUNT] = {0};
   for (int kind = 0; kind < NPU_SECTION_COUNT; kind++) {
     size_t unit = npuc_npu_section_record((npu_section_kind)kind);
-    sections[kind] = (npu_section){.data = w.tables[kind].bytes, .bytes = w.tables[kind].count, .records = unit ? w.tables[kind].count / unit : 0};
+    sections[kind] =
+        (npu_section){.data = w.tables[kind].bytes, .bytes = w.tables[kind].count, .records = unit ? w.tables[kind].count / unit : 0};
   }
   sections[NPU_WGTS] = (npu_section){.data = p->constants, .bytes = p->constants_bytes};
   npuc_status status = npuc_npu_file_write(d, path, sections, out_bytes);

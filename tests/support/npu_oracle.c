@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "npu/sim.h"
+#include "npu/run.h"
 
 /* -- interpreter -- */
 
@@ -67,7 +67,8 @@ static void run_gemm(const env *e) {
   for (int64_t r = 0; r < tensor_out(e)->dims[0]; r++) {
     for (int64_t o = 0; o < w->dims[0]; o++) {
       int64_t acc = x_at(e, 2, o);
-      for (int64_t k = 0; k < w->dims[1]; k++) acc += (x_at(e, 0, r * w->dims[1] + k) - attribute(e, QATTR_x_zero_point, 0)) * x_at(e, 1, o * w->dims[1] + k);
+      for (int64_t k = 0; k < w->dims[1]; k++)
+        acc += (x_at(e, 0, r * w->dims[1] + k) - attribute(e, QATTR_x_zero_point, 0)) * x_at(e, 1, o * w->dims[1] + k);
       y_set(e, r * w->dims[0] + o, rule(e, acc * x_at(e, 3, o), x_at(e, 4, o)));
     }
   }
@@ -92,8 +93,10 @@ static void run_binary(const env *e) {
   for (int64_t i = 0; i < npuc_qtensor_elements(y); i++) {
     int64_t a = x_at(e, 0, broadcast_index(tensor_in(e, 0), y, i)) - attribute(e, QATTR_a_zero_point, 0);
     int64_t b = x_at(e, 1, broadcast_index(tensor_in(e, 1), y, i)) - attribute(e, QATTR_b_zero_point, 0);
-    if (e->n->op == QOP_QAdd) y_set(e, i, rule(e, a * x_at(e, 2, 0) + b * x_at(e, 3, 0), x_at(e, 4, 0)));
-    else y_set(e, i, rule(e, a * b * x_at(e, 2, 0), x_at(e, 3, 0)));
+    if (e->n->op == QOP_QAdd)
+      y_set(e, i, rule(e, a * x_at(e, 2, 0) + b * x_at(e, 3, 0), x_at(e, 4, 0)));
+    else
+      y_set(e, i, rule(e, a * b * x_at(e, 2, 0), x_at(e, 3, 0)));
   }
 }
 
@@ -102,10 +105,13 @@ static void run_pool(const env *e) {
   bool global = e->n->op == QOP_QGlobalAveragePool, max = e->n->op == QOP_MaxPool;
   int64_t kh = global ? x->dims[2] : attribute(e, QATTR_kernel_shape, 0), kw = global ? x->dims[3] : attribute(e, QATTR_kernel_shape, 1);
   for (int64_t i = 0; i < npuc_qtensor_elements(y); i++) {
-    int64_t ox = i % y->dims[3], oy = i / y->dims[3] % y->dims[2], c = i / y->dims[3] / y->dims[2], sum = 0, best = -1000, inside = 0, padded = 0;
+    int64_t ox = i % y->dims[3], oy = i / y->dims[3] % y->dims[2], c = i / y->dims[3] / y->dims[2], sum = 0, best = -1000, inside = 0,
+            padded = 0;
     for (int64_t k = 0; k < kh * kw; k++) {
-      int64_t iy = global ? k / kw : oy * attribute(e, QATTR_strides, 0) - attribute(e, QATTR_pads, 0) + k / kw * attribute(e, QATTR_dilations, 0);
-      int64_t ix = global ? k % kw : ox * attribute(e, QATTR_strides, 1) - attribute(e, QATTR_pads, 1) + k % kw * attribute(e, QATTR_dilations, 1);
+      int64_t iy =
+          global ? k / kw : oy * attribute(e, QATTR_strides, 0) - attribute(e, QATTR_pads, 0) + k / kw * attribute(e, QATTR_dilations, 0);
+      int64_t ix =
+          global ? k % kw : ox * attribute(e, QATTR_strides, 1) - attribute(e, QATTR_pads, 1) + k % kw * attribute(e, QATTR_dilations, 1);
       padded += iy >= -attribute(e, QATTR_pads, 0) && iy < x->dims[2] + attribute(e, QATTR_pads, 2) && ix >= -attribute(e, QATTR_pads, 1) &&
                 ix < x->dims[3] + attribute(e, QATTR_pads, 3);
       if (iy < 0 || iy >= x->dims[2] || ix < 0 || ix >= x->dims[3]) continue;
@@ -137,7 +143,8 @@ static void run_softmax(const env *e) {
     while (sum >> (log + 1)) log++;
     int64_t r = (((int64_t)1 << (log + 16)) + sum / 2) / sum;
     if (r > 65535) r = 65535;
-    for (int64_t k = 0; k < size; k++) y_set(e, base + k * inner, rule(e, x_at(e, 1, m - x_at(e, 0, base + k * inner)) * r, log + 16 - x_at(e, 2, 0)));
+    for (int64_t k = 0; k < size; k++)
+      y_set(e, base + k * inner, rule(e, x_at(e, 1, m - x_at(e, 0, base + k * inner)) * r, log + 16 - x_at(e, 2, 0)));
   }
 }
 
@@ -195,25 +202,43 @@ void npu_oracle_node(arena *a, const qgraph *g, const qnode *n, uint8_t **values
   for (int32_t k = 0; k < n->n_outputs; k++) values[n->outputs[k]] = npuc_arena_alloc(a, g->tensors[n->outputs[k]].bytes);
   const env e = {.g = g, .n = n, .values = values};
   switch (n->op) {
-    case QOP_QConv: run_conv(&e); break;
-    case QOP_QGemm: run_gemm(&e); break;
+    case QOP_QConv:
+      run_conv(&e);
+      break;
+    case QOP_QGemm:
+      run_gemm(&e);
+      break;
     case QOP_QAdd:
-    case QOP_QMul: run_binary(&e); break;
+    case QOP_QMul:
+      run_binary(&e);
+      break;
     case QOP_Requantize:
-      for (int64_t i = 0; i < npuc_qtensor_elements(tensor_out(&e)); i++) y_set(&e, i, rule(&e, (x_at(&e, 0, i) - attribute(&e, QATTR_x_zero_point, 0)) * x_at(&e, 1, 0), x_at(&e, 2, 0)));
+      for (int64_t i = 0; i < npuc_qtensor_elements(tensor_out(&e)); i++)
+        y_set(&e, i, rule(&e, (x_at(&e, 0, i) - attribute(&e, QATTR_x_zero_point, 0)) * x_at(&e, 1, 0), x_at(&e, 2, 0)));
       break;
     case QOP_Lookup:
-      for (int64_t i = 0; i < npuc_qtensor_elements(tensor_out(&e)); i++) y_set(&e, i, x_at(&e, 1, x_at(&e, 0, i) + (tensor_in(&e, 0)->type == DTYPE_I8 ? 128 : 0)));
+      for (int64_t i = 0; i < npuc_qtensor_elements(tensor_out(&e)); i++)
+        y_set(&e, i, x_at(&e, 1, x_at(&e, 0, i) + (tensor_in(&e, 0)->type == DTYPE_I8 ? 128 : 0)));
       break;
     case QOP_QAveragePool:
     case QOP_QGlobalAveragePool:
-    case QOP_MaxPool: run_pool(&e); break;
-    case QOP_QSoftmax: run_softmax(&e); break;
-    case QOP_Concat: run_concat(&e); break;
+    case QOP_MaxPool:
+      run_pool(&e);
+      break;
+    case QOP_QSoftmax:
+      run_softmax(&e);
+      break;
+    case QOP_Concat:
+      run_concat(&e);
+      break;
     case QOP_Slice:
     case QOP_Pad:
-    case QOP_Transpose: run_moved(&e); break;
-    default: memcpy(values[n->outputs[0]], values[n->inputs[0]], g->tensors[n->outputs[0]].bytes); break;
+    case QOP_Transpose:
+      run_moved(&e);
+      break;
+    default:
+      memcpy(values[n->outputs[0]], values[n->inputs[0]], g->tensors[n->outputs[0]].bytes);
+      break;
   }
 }
 
@@ -235,22 +260,14 @@ uint8_t **npu_oracle_run(arena *a, const qgraph *g, const uint8_t *const *inputs
 /* -- programs -- */
 
 static uint64_t run_stream(arena *a, const qgraph *g, const npu_program *p, const npu_stream *s, uint64_t seed, uint8_t **values) {
-  npu_memory memory = {.constants = p->constants, .constants_bytes = p->constants_bytes, .arena_bytes = s->arena_bytes, .arena = npuc_arena_alloc(a, s->arena_bytes)};
   for (size_t i = 0; i < s->n_bindings; i++) {
-    const npu_binding *b = &s->bindings[i];
-    if (!b->is_output) npuc_layout_pack(&b->layout, values[b->tensor], memory.arena + b->offset);
+    if (s->bindings[i].is_output) values[s->bindings[i].tensor] = npuc_arena_alloc(a, g->tensors[s->bindings[i].tensor].bytes);
   }
   diag *d = npuc_diag_create(NULL, NULL);
   npu_sim_result result = {0};
-  npuc_status status = npuc_npu_simulate(d, &p->arch, s, &memory, &(npu_sim_options){.shuffle_seed = seed}, &result);
+  npuc_status status = npuc_npu_run_stream(d, p, s, values, NULL, &(npu_sim_options){.shuffle_seed = seed}, &result);
   if (status != NPUC_OK) fprintf(stderr, "simulate: %s\n", npuc_diag_first_error(d)->reason);
   npuc_diag_destroy(d);
-  for (size_t i = 0; i < s->n_bindings; i++) {
-    const npu_binding *b = &s->bindings[i];
-    if (!b->is_output) continue;
-    values[b->tensor] = npuc_arena_alloc(a, g->tensors[b->tensor].bytes);
-    npuc_layout_unpack(&b->layout, memory.arena + b->offset, values[b->tensor]);
-  }
   return status == NPUC_OK ? result.cycles : UINT64_MAX;
 }
 
@@ -281,7 +298,11 @@ int64_t npu_net_random(net *b, int64_t lo, int64_t hi) {
 }
 
 static int32_t add_tensor(net *b, dtype type, int32_t rank, const int64_t *dims, const void *data) {
-  qtensor t = {.name = npuc_arena_printf(b->a, "t%zu", b->g->n_tensors), .type = type, .rank = rank, .data = data, .role = data ? QROLE_CONSTANT : QROLE_ACTIVATION};
+  qtensor t = {.name = npuc_arena_printf(b->a, "t%zu", b->g->n_tensors),
+               .type = type,
+               .rank = rank,
+               .data = data,
+               .role = data ? QROLE_CONSTANT : QROLE_ACTIVATION};
   memcpy(t.dims, dims, (size_t)rank * sizeof *dims);
   return npuc_qgraph_add_tensor(b->g, &t);
 }
@@ -331,8 +352,14 @@ static void set_clamp(net *b, attributes *t) {
 }
 
 static int32_t add_node(net *b, qop op, const int32_t *inputs, int32_t n_inputs, int32_t output, const attributes *t) {
-  qnode n = {.op = op, .name = npuc_arena_printf(b->a, "n%zu", b->g->n_nodes), .inputs = inputs, .n_inputs = n_inputs, .outputs = &output, .n_outputs = 1,
-             .attributes = t->items, .n_attributes = t->count};
+  qnode n = {.op = op,
+             .name = npuc_arena_printf(b->a, "n%zu", b->g->n_nodes),
+             .inputs = inputs,
+             .n_inputs = n_inputs,
+             .outputs = &output,
+             .n_outputs = 1,
+             .attributes = t->items,
+             .n_attributes = t->count};
   npuc_qgraph_add_node(b->g, &n);
   return output;
 }
@@ -350,7 +377,9 @@ static void set_window(net *b, attributes *t, int64_t stride, int64_t pad, int64
   set(b, t, QATTR_dilations, 2, (int64_t[]){dilation, dilation});
 }
 
-static int64_t window_size(int64_t size, int64_t k, int64_t stride, int64_t pad, int64_t dilation) { return (size + 2 * pad - dilation * (k - 1) - 1) / stride + 1; }
+static int64_t window_size(int64_t size, int64_t k, int64_t stride, int64_t pad, int64_t dilation) {
+  return (size + 2 * pad - dilation * (k - 1) - 1) / stride + 1;
+}
 
 int32_t npu_net_conv(net *b, int32_t x, int64_t outputs, int64_t k, int64_t stride, int64_t pad, int64_t group, int64_t dilation) {
   const qtensor t = b->g->tensors[x];
@@ -360,9 +389,12 @@ int32_t npu_net_conv(net *b, int32_t x, int64_t outputs, int64_t k, int64_t stri
   set1(b, &at, QATTR_group, group);
   set1(b, &at, QATTR_x_zero_point, random_zero_point(b));
   set_clamp(b, &at);
-  int32_t inputs[5] = {x, constant_bytes(b, DTYPE_I8, 4, (int64_t[]){outputs, per_group, k, k}, -127, 127), constant_i32(b, outputs, -3000, 3000),
-                       constant_i32(b, outputs, 1 << 14, (1 << 15) - 1), constant_bytes(b, DTYPE_U8, 1, &outputs, shift - 1, shift + 1)};
-  int32_t y = add_tensor(b, feature_type(b), 4, (int64_t[]){1, outputs, window_size(t.dims[2], k, stride, pad, dilation), window_size(t.dims[3], k, stride, pad, dilation)}, NULL);
+  int32_t inputs[5] = {x, constant_bytes(b, DTYPE_I8, 4, (int64_t[]){outputs, per_group, k, k}, -127, 127),
+                       constant_i32(b, outputs, -3000, 3000), constant_i32(b, outputs, 1 << 14, (1 << 15) - 1),
+                       constant_bytes(b, DTYPE_U8, 1, &outputs, shift - 1, shift + 1)};
+  int32_t y = add_tensor(
+      b, feature_type(b), 4,
+      (int64_t[]){1, outputs, window_size(t.dims[2], k, stride, pad, dilation), window_size(t.dims[3], k, stride, pad, dilation)}, NULL);
   return add_node(b, QOP_QConv, inputs, 5, y, &at);
 }
 
@@ -373,7 +405,8 @@ int32_t npu_net_gemm(net *b, int32_t x, int64_t outputs) {
   set1(b, &at, QATTR_x_zero_point, random_zero_point(b));
   set_clamp(b, &at);
   int32_t inputs[5] = {x, constant_bytes(b, DTYPE_I8, 2, (int64_t[]){outputs, t.dims[1]}, -127, 127), constant_i32(b, outputs, -3000, 3000),
-                       constant_i32(b, outputs, -(1 << 15) + 1, (1 << 15) - 1), constant_bytes(b, DTYPE_U8, 1, &outputs, shift - 1, shift + 1)};
+                       constant_i32(b, outputs, -(1 << 15) + 1, (1 << 15) - 1),
+                       constant_bytes(b, DTYPE_U8, 1, &outputs, shift - 1, shift + 1)};
   int32_t y = add_tensor(b, feature_type(b), 2, (int64_t[]){t.dims[0], outputs}, NULL);
   return add_node(b, QOP_QGemm, inputs, 5, y, &at);
 }
@@ -445,8 +478,11 @@ int32_t npu_net_average(net *b, int32_t x, int64_t k, int64_t stride, int64_t pa
   while (n >> (bits + 1)) bits++;
   int32_t *counts = npuc_arena_alloc(b->a, (size_t)n * sizeof *counts);
   for (int64_t i = 0; i < n; i++) counts[i] = (int32_t)i + 1;
-  int32_t inputs[4] = {x, constant_i32(b, n, 1 << 14, (1 << 15) - 1), constant_bytes(b, DTYPE_U8, 1, &n, 15 + bits, 15 + bits), add_tensor(b, DTYPE_I32, 1, &n, counts)};
-  int32_t y = add_tensor(b, feature_type(b), 4, (int64_t[]){1, t.dims[1], window_size(t.dims[2], k, stride, pad, 1), window_size(t.dims[3], k, stride, pad, 1)}, NULL);
+  int32_t inputs[4] = {x, constant_i32(b, n, 1 << 14, (1 << 15) - 1), constant_bytes(b, DTYPE_U8, 1, &n, 15 + bits, 15 + bits),
+                       add_tensor(b, DTYPE_I32, 1, &n, counts)};
+  int32_t y =
+      add_tensor(b, feature_type(b), 4,
+                 (int64_t[]){1, t.dims[1], window_size(t.dims[2], k, stride, pad, 1), window_size(t.dims[3], k, stride, pad, 1)}, NULL);
   return add_node(b, QOP_QAveragePool, inputs, 4, y, &at);
 }
 
@@ -454,7 +490,9 @@ int32_t npu_net_max(net *b, int32_t x, int64_t k, int64_t stride, int64_t pad) {
   const qtensor t = b->g->tensors[x];
   attributes at = {0};
   set_pool(b, &at, k, stride, pad);
-  int32_t y = add_tensor(b, feature_type(b), 4, (int64_t[]){1, t.dims[1], window_size(t.dims[2], k, stride, pad, 1), window_size(t.dims[3], k, stride, pad, 1)}, NULL);
+  int32_t y =
+      add_tensor(b, feature_type(b), 4,
+                 (int64_t[]){1, t.dims[1], window_size(t.dims[2], k, stride, pad, 1), window_size(t.dims[3], k, stride, pad, 1)}, NULL);
   return add_node(b, QOP_MaxPool, &x, 1, y, &at);
 }
 

@@ -186,16 +186,82 @@ static void build_large(net *b) {
 /* More weights than half the weight buffer for one output block. */
 static void build_streamed(net *b) { npu_net_output(b, npu_net_gemm(b, npu_net_input(b, 2, (int64_t[]){2, 9000}), 9)); }
 
-#define CASE(name) \
-  static void test_##name(void **state) { \
-    (void)state; \
-    each_way(build_##name); \
+/* Nets by chance: every operator, odd sizes, branches. */
+static int32_t random_layer(net *b, int32_t x, int32_t *kept) {
+  const qtensor t = b->g->tensors[x];
+  int64_t c = t.dims[1], h = t.dims[2], w = t.dims[3], least = h < w ? h : w;
+  switch (npu_net_random(b, 0, 11)) {
+    case 0:
+    case 1: {
+      int64_t k = npu_net_random(b, 1, least < 5 ? least : 5);
+      return npu_net_conv(b, x, npu_net_random(b, 1, 70), k, npu_net_random(b, 1, 2), npu_net_random(b, 0, k / 2), 1, 1);
+    }
+    case 2:
+      return least >= 5 ? npu_net_conv(b, x, npu_net_random(b, 1, 40), 3, 1, 2, 1, 2) : npu_net_requantize(b, x);
+    case 3:
+      return npu_net_conv(b, x, c, least < 3 ? 1 : 3, npu_net_random(b, 1, 2), least < 3 ? 0 : 1, c, 1);
+    case 4:
+      return npu_net_max(b, x, least < 2 ? 1 : 2, npu_net_random(b, 1, 2), 0);
+    case 5:
+      return npu_net_average(b, x, least < 3 ? 1 : 3, npu_net_random(b, 1, 2), least < 3 ? 0 : 1, npu_net_random(b, 0, 1));
+    case 6:
+      return npu_net_lookup(b, x);
+    case 7:
+      return npu_net_mul(b, x, npu_net_global(b, x));
+    case 8: {
+      int64_t from = npu_net_random(b, 0, c - 1), count = npu_net_random(b, 1, c - from), step = npu_net_random(b, 1, 2);
+      return npu_net_slice(b, x, (int64_t[]){0, from, 0, w > 1}, (int64_t[]){1, count, (h - 1) / step + 1, (w - 1 - (w > 1)) / step + 1},
+                           (int64_t[]){1, 1, step, step});
+    }
+    case 9:
+      return npu_net_pad(b, x, (int64_t[]){0, npu_net_random(b, 0, 9), 0, 1, 0, npu_net_random(b, 0, 9), 1, 0});
+    case 10:
+      return npu_net_softmax(b, x);
+    default: {
+      const qtensor other = b->g->tensors[*kept];
+      if (other.dims[2] == h && other.dims[3] == w) return other.dims[1] == c ? npu_net_add(b, x, *kept) : npu_net_concat(b, *kept, x, 1);
+      *kept = x;
+      return npu_net_conv(b, x, c, 1, 1, 0, 1, 1);
+    }
   }
-CASE(stem) CASE(strided) CASE(dilated) CASE(deep) CASE(wide) CASE(depthwise) CASE(residual) CASE(pools) CASE(classifier) CASE(matrix) CASE(elementwise) CASE(moves)
-CASE(mixed) CASE(large) CASE(streamed)
+}
 
-/* ResNet-20's shapes: equal bytes and the bounds of cycles that the project promises. */
-static void test_resnet20(void **state) {
+static void test_random_nets(void **state) {
+  (void)state;
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    arena *a = npuc_arena_create();
+    npu_arch arch = load_arch(a, sizes[seed % 3]);
+    net b = npu_net_create(a, seed * 1000, seed & 1);
+    int32_t x = npu_net_input(&b, 4, (int64_t[]){1, npu_net_random(&b, 1, 40), npu_net_random(&b, 3, 30), npu_net_random(&b, 3, 30)}),
+            kept = x;
+    for (int i = 0; i < 8; i++) {
+      x = random_layer(&b, x, &kept);
+      if (npuc_qtensor_elements(&b.g->tensors[x]) > 40000) break;
+    }
+    npu_net_output(&b, x);
+    if (seed % 4 == 0) all_outputs(&b);
+    npu_program *p = compile(&b, &arch);
+    const uint8_t **inputs = random_inputs(&b);
+    uint8_t **expected = npu_oracle_run(a, b.g, inputs);
+    for (uint64_t order = 0; order < 2; order++) {
+      outcome o = compare(&b, p, inputs, expected, order);
+      if (o.different) fail_msg("seed %llu, order %llu", (unsigned long long)seed, (unsigned long long)order);
+    }
+    npuc_arena_destroy(a);
+  }
+}
+
+#define CASE(name)                        \
+  static void test_##name(void **state) { \
+    (void)state;                          \
+    each_way(build_##name);               \
+  }
+CASE(stem)
+CASE(strided) CASE(dilated) CASE(deep) CASE(wide) CASE(depthwise) CASE(residual) CASE(pools) CASE(classifier) CASE(matrix) CASE(elementwise)
+    CASE(moves) CASE(mixed) CASE(large) CASE(streamed)
+
+    /* ResNet-20's shapes: equal bytes and the bounds of cycles that the project promises. */
+    static void test_resnet20(void **state) {
   (void)state;
   static const uint64_t bounds[] = {710000, 190000, 85000};
   for (size_t i = 0; i < 3; i++) {
@@ -225,7 +291,7 @@ static bool within(uint64_t a, uint64_t b, uint64_t percent) { return (a > b ? a
 /* The model that speaks before compilation, against the file and the cycles. */
 static void test_prediction(void **state) {
   (void)state;
-  static void (*const builders[])(net *b) = {npu_net_resnet20, build_depthwise, build_classifier, build_deep};
+  static void (*const builders[])(net * b) = {npu_net_resnet20, build_depthwise, build_classifier, build_deep};
   for (size_t k = 0; k < sizeof builders / sizeof builders[0]; k++) {
     for (size_t i = 0; i < 3; i++) {
       arena *a = npuc_arena_create();
@@ -237,8 +303,8 @@ static void test_prediction(void **state) {
       assert_int_equal(npuc_npu_write(NULL, npuc_arena_printf(a, "%s/prediction.npu", NPUC_BINARY_DIR), b.g, p, NULL, &bytes), NPUC_OK);
       for (size_t s = 0; s < p->n_streams; s++) cycles += p->streams[s].predicted_cycles;
       npu_cost cost = npuc_npu_predict(b.g, &arch);
-      print_message("net %zu n%d: bytes %llu predicted %llu, cycles %llu predicted %llu\n", k, sizes[i], (unsigned long long)bytes, (unsigned long long)cost.file_bytes,
-                    (unsigned long long)cycles, (unsigned long long)cost.cycles);
+      print_message("net %zu n%d: bytes %llu predicted %llu, cycles %llu predicted %llu\n", k, sizes[i], (unsigned long long)bytes,
+                    (unsigned long long)cost.file_bytes, (unsigned long long)cycles, (unsigned long long)cost.cycles);
       assert_true(within(cost.file_bytes, bytes, 10));
       if (k == 0) assert_true(within(cost.cycles, cycles, 5));
       npuc_arena_destroy(a);
@@ -275,10 +341,12 @@ static void test_controls(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_stem),        cmocka_unit_test(test_strided),    cmocka_unit_test(test_dilated),     cmocka_unit_test(test_deep),
-      cmocka_unit_test(test_wide),        cmocka_unit_test(test_depthwise),  cmocka_unit_test(test_residual),    cmocka_unit_test(test_pools),
-      cmocka_unit_test(test_classifier),  cmocka_unit_test(test_matrix),     cmocka_unit_test(test_elementwise), cmocka_unit_test(test_moves),
-      cmocka_unit_test(test_mixed),       cmocka_unit_test(test_large),      cmocka_unit_test(test_streamed),    cmocka_unit_test(test_resnet20), cmocka_unit_test(test_prediction),
+      cmocka_unit_test(test_stem),     cmocka_unit_test(test_strided),     cmocka_unit_test(test_dilated),
+      cmocka_unit_test(test_deep),     cmocka_unit_test(test_wide),        cmocka_unit_test(test_depthwise),
+      cmocka_unit_test(test_residual), cmocka_unit_test(test_pools),       cmocka_unit_test(test_classifier),
+      cmocka_unit_test(test_matrix),   cmocka_unit_test(test_elementwise), cmocka_unit_test(test_moves),
+      cmocka_unit_test(test_mixed),    cmocka_unit_test(test_large),       cmocka_unit_test(test_streamed),
+      cmocka_unit_test(test_resnet20), cmocka_unit_test(test_prediction),  cmocka_unit_test(test_random_nets),
       cmocka_unit_test(test_controls),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

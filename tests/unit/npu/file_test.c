@@ -26,7 +26,8 @@ static char *scratch_path(arena *a, const char *name) {
 
 static npu_arch load_arch(arena *a, int n) {
   npu_arch arch;
-  assert_int_equal(npuc_npu_arch_load(NULL, a, npuc_arena_printf(a, "%s/share/npuc/targets/refnpu-n%d.json", NPUC_SOURCE_DIR, n), &arch), NPUC_OK);
+  assert_int_equal(npuc_npu_arch_load(NULL, a, npuc_arena_printf(a, "%s/share/npuc/targets/refnpu-n%d.json", NPUC_SOURCE_DIR, n), &arch),
+                   NPUC_OK);
   return arch;
 }
 
@@ -200,7 +201,8 @@ static void test_report(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_round_trip), cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_damage), cmocka_unit_test(test_hostile), cmocka_unit_test(test_report),
+      cmocka_unit_test(test_round_trip), cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_damage),
+      cmocka_unit_test(test_hostile),    cmocka_unit_test(test_report),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,9 +23,11 @@ static const char integer_text[] =
     " int64[2] starts = {0, -5}, int64[2] ends = {100, 1000}, int64[2] axes = {2, 3}, int64[2] steps = {2, 2},\n"
     " int64[8] pads = {0, 1, 0, 0, 0, 0, 0, 0}, uint8 fill = {7},\n"
     " int32[1] m1 = {16384}, int32[1] s1 = {17},\n"
-    " int8[3,3] wg = {1, 2, 3, -4, 5, 6, 7, 8, -9}, int32[3] bg = {1, 2, 3}, int32[3] mg = {16384, 16385, 16386}, int32[3] sg = {14, 14, 14}>\n"
+    " int8[3,3] wg = {1, 2, 3, -4, 5, 6, 7, 8, -9}, int32[3] bg = {1, 2, 3}, int32[3] mg = {16384, 16385, 16386}, int32[3] sg = {14, 14, "
+    "14}>\n"
     "{\n"
-    "  c = npuc.QConv <kernel_shape = [1,1], strides = [1,1], pads = [0,0,0,0], dilations = [1,1], group = 1, x_zero_point = 3, y_zero_point = 9, lo = 0, hi = 255, y_dtype = 2> (x, w, b, M, s)\n"
+    "  c = npuc.QConv <kernel_shape = [1,1], strides = [1,1], pads = [0,0,0,0], dilations = [1,1], group = 1, x_zero_point = 3, "
+    "y_zero_point = 9, lo = 0, hi = 255, y_dtype = 2> (x, w, b, M, s)\n"
     "  t = Slice (c, starts, ends, axes, steps)\n"
     "  p = Pad <mode = \"constant\"> (t, pads, fill)\n"
     "  q = npuc.QGlobalAveragePool <x_zero_point = 9, y_zero_point = 4, lo = 0, hi = 255, y_dtype = 2> (p, m1, s1)\n"
@@ -45,7 +47,8 @@ static module *parse(const char *text) {
 
 static npu_arch load_arch(arena *a, int n) {
   npu_arch arch;
-  assert_int_equal(npuc_npu_arch_load(NULL, a, npuc_arena_printf(a, "%s/share/npuc/targets/refnpu-n%d.json", NPUC_SOURCE_DIR, n), &arch), NPUC_OK);
+  assert_int_equal(npuc_npu_arch_load(NULL, a, npuc_arena_printf(a, "%s/share/npuc/targets/refnpu-n%d.json", NPUC_SOURCE_DIR, n), &arch),
+                   NPUC_OK);
   return arch;
 }
 
@@ -94,8 +97,9 @@ static void test_float_placement(void **state) {
   static const struct {
     op_id op;
     const char *place, *word;
-  } expected[] = {{OP_CONV, "npu", "array"},      {OP_RELU, "npu", "vector"}, {OP_CONV, "host", "grouped"}, {OP_TRANSPOSE, "host", "transposing"},
-                  {OP_MAXPOOL, "npu", "vector"}, {OP_FLATTEN, "npu", "same bytes"}, {OP_GEMM, "npu", "array"}};
+  } expected[] = {
+      {OP_CONV, "npu", "array"},     {OP_RELU, "npu", "vector"},        {OP_CONV, "host", "grouped"}, {OP_TRANSPOSE, "host", "transposing"},
+      {OP_MAXPOOL, "npu", "vector"}, {OP_FLATTEN, "npu", "same bytes"}, {OP_GEMM, "npu", "array"}};
   diag *d = npuc_diag_create(NULL, NULL);
   module *m = NULL;
   char *whole = strdup(text);
@@ -113,7 +117,8 @@ static void test_float_placement(void **state) {
   }
   with_zeros = npuc_arena_printf(a, "%s%s", with_zeros, rest);
   free(whole);
-  if (npuc_module_parse(d, "test", with_zeros, strlen(with_zeros), &m) != NPUC_OK || npuc_graph_infer(d, m->graphs[0]) != NPUC_OK) fail_msg("%s", npuc_diag_first_error(d)->reason);
+  if (npuc_module_parse(d, "test", with_zeros, strlen(with_zeros), &m) != NPUC_OK || npuc_graph_infer(d, m->graphs[0]) != NPUC_OK)
+    fail_msg("%s", npuc_diag_first_error(d)->reason);
   NPUC_EACH_NODE(m->graphs[0], n) {
     if (n->op->complete) assert_int_equal(n->op->complete(d, n), NPUC_OK);
   }
@@ -151,6 +156,7 @@ static void test_refusals(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_integer_graph), cmocka_unit_test(test_float_placement), cmocka_unit_test(test_refusals)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_integer_graph), cmocka_unit_test(test_float_placement),
+                                     cmocka_unit_test(test_refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,13 +16,13 @@
 static void test_bits_by_hand(void **state) {
   (void)state;
   instr in = {.op = ISA_MM, .signal = 1};
-  in.f[NPU_MM_swap] = 1;        /* bit 10 */
-  in.f[NPU_MM_base] = 0xABCDE;  /* 35:16 */
-  in.f[NPU_MM_x0] = -1;         /* 47:36 */
-  in.f[NPU_MM_y0] = 2;          /* 59:48 */
-  in.f[NPU_MM_nx] = 32;         /* 69:60 */
-  in.f[NPU_MM_ny] = 16;         /* 79:70 */
-  in.f[NPU_MM_acc] = 512;       /* 89:80 */
+  in.f[NPU_MM_swap] = 1;       /* bit 10 */
+  in.f[NPU_MM_base] = 0xABCDE; /* 35:16 */
+  in.f[NPU_MM_x0] = -1;        /* 47:36 */
+  in.f[NPU_MM_y0] = 2;         /* 59:48 */
+  in.f[NPU_MM_nx] = 32;        /* 69:60 */
+  in.f[NPU_MM_ny] = 16;        /* 79:70 */
+  in.f[NPU_MM_acc] = 512;      /* 89:80 */
   /* byte 0 opcode 22; byte 1 signal and swap: 0000 0101; 16..: CDE -> DE BC, then nibble A and low nibble of x0 F; x0 rest FF; y0 002: 02, then nibble 0 and nx low nibble 0;
    * nx 32 = 0000100000b: bits 69:60, so bit 65 is set: byte 8 = 0000 0010; ny 16: bit 74: byte 9 = 0000 0100; acc 512: bit 89: byte 11 = 0000 0010. */
   static const uint8_t expected[16] = {0x22, 0x05, 0xDE, 0xBC, 0xFA, 0xFF, 0x02, 0x00, 0x02, 0x04, 0x00, 0x02, 0, 0, 0, 0};
@@ -113,6 +113,7 @@ static void test_document(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits_by_hand), cmocka_unit_test(test_round_trip), cmocka_unit_test(test_refusals), cmocka_unit_test(test_document)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits_by_hand), cmocka_unit_test(test_round_trip),
+                                     cmocka_unit_test(test_refusals), cmocka_unit_test(test_document)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,8 +59,16 @@ static void test_tiles(void **state) {
   /* ResNet-20's stem: 3 channels at pitch 4; N/4 pixels in a read. Tiles as docs/refnpu.md section 8 counts them. */
   static const uint32_t sizes[] = {8, 16, 32}, expected[] = {6, 3, 3};
   for (int i = 0; i < 3; i++) {
-    conv_shape c = {.x = npuc_layout_make(sizes[i], 3, 32, 32, LAYOUT_CHANNELS_FIRST), .y = npuc_layout_make(sizes[i], 16, 32, 32, LAYOUT_CHANNELS_FIRST), .kh = 3, .kw = 3,
-                    .stride_y = 1, .stride_x = 1, .dilation_y = 1, .dilation_x = 1, .pad_top = 1, .pad_left = 1};
+    conv_shape c = {.x = npuc_layout_make(sizes[i], 3, 32, 32, LAYOUT_CHANNELS_FIRST),
+                    .y = npuc_layout_make(sizes[i], 16, 32, 32, LAYOUT_CHANNELS_FIRST),
+                    .kh = 3,
+                    .kw = 3,
+                    .stride_y = 1,
+                    .stride_x = 1,
+                    .dilation_y = 1,
+                    .dilation_x = 1,
+                    .pad_top = 1,
+                    .pad_left = 1};
     assert_int_equal(npuc_npu_tile_count(&c), expected[i]);
     /* Every weight is in exactly one tile. */
     int8_t w[16 * 3 * 9];
@@ -98,7 +106,10 @@ static void test_chunks(void **state) {
 
 static void test_allocation(void **state) {
   (void)state;
-  sp_buffer b[] = {{.bytes = 100, .first = 0, .last = 2}, {.bytes = 100, .first = 0, .last = 0}, {.bytes = 60, .first = 1, .last = 3}, {.bytes = 200, .first = 3, .last = 3}};
+  sp_buffer b[] = {{.bytes = 100, .first = 0, .last = 2},
+                   {.bytes = 100, .first = 0, .last = 0},
+                   {.bytes = 60, .first = 1, .last = 3},
+                   {.bytes = 200, .first = 3, .last = 3}};
   uint32_t position;
   assert_true(npuc_npu_alloc(b, 4, 512, &position));
   assert_int_equal(b[0].address, 0);
@@ -129,8 +140,10 @@ static void test_scoreboard(void **state) {
       for (int q = 0; q < NPU_QUEUES; q++) {
         if (written[i][q] > expected[q]) expected[q] = written[i][q];
         if (is_write && read[i][q] > expected[q]) expected[q] = read[i][q];
-        if (is_write) written[i][q] = q == (int)queue ? token : 0, read[i][q] = 0;
-        else if (q == (int)queue) read[i][q] = token;
+        if (is_write)
+          written[i][q] = q == (int)queue ? token : 0, read[i][q] = 0;
+        else if (q == (int)queue)
+          read[i][q] = token;
       }
     }
     assert_memory_equal(need, expected, sizeof need);

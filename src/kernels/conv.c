@@ -49,24 +49,29 @@ static void f32_channel(const void *context, int64_t o, int64_t group, int64_t b
   for (int i = 0; i < CONV_TILE_CHANNELS; i++) t->start[i] = c->conv->bias && i < t->channels ? c->conv->bias[o + i] : 0.0f;
 }
 
+/* Borders are a few elements: a loop is cheaper than a call. */
+static void clear(float *to, int64_t n) {
+  if (n > 16) {
+    memset(to, 0, (size_t)n * sizeof *to);
+  } else {
+    for (int64_t i = 0; i < n; i++) to[i] = 0.0f;
+  }
+}
+
 /* One row of a plane: `pitch` elements, phase by phase. */
 static void load_row(const conv_layout *l, const float *x, float *to) {
   const kernel_window *g = &l->g;
   for (int64_t phase = 0; phase < g->stride[2]; phase++, to += l->phase) {
-    /* element i of the phase is input i * stride + phase - begin */
-    int64_t first = g->begin[2] - phase <= 0 ? 0 : (g->begin[2] - phase + g->stride[2] - 1) / g->stride[2];
-    int64_t room = g->in[2] - 1 + g->begin[2] - phase, last = room < 0 ? 0 : room / g->stride[2] + 1;
-    if (first > l->phase) first = l->phase;
-    if (last > l->phase) last = l->phase;
-    if (last < first) last = first;
-    memset(to, 0, (size_t)first * sizeof *to);
+    int64_t first, last;
+    conv_phase_range(l, phase, &first, &last);
+    clear(to, first);
     const float *from = x + first * g->stride[2] + phase - g->begin[2];
     if (g->stride[2] == 1) {
       if (last > first) memcpy(to + first, from, (size_t)(last - first) * sizeof *to);
     } else {
       for (int64_t i = first; i < last; i++) to[i] = from[(i - first) * g->stride[2]];
     }
-    memset(to + last, 0, (size_t)(l->phase - last) * sizeof *to);
+    clear(to + last, l->phase - last);
   }
 }
 

@@ -80,11 +80,8 @@ static void load_row(const i8_context *context, const uint8_t *a, const uint8_t 
   const kernel_window *g = &l->g;
   const q8_input *x = &context->conv->x;
   for (int64_t phase = 0; phase < g->stride[2]; phase++, to += 2 * l->phase) {
-    int64_t first = g->begin[2] - phase <= 0 ? 0 : (g->begin[2] - phase + g->stride[2] - 1) / g->stride[2];
-    int64_t room = g->in[2] - 1 + g->begin[2] - phase, last = room < 0 ? 0 : room / g->stride[2] + 1;
-    if (first > l->phase) first = l->phase;
-    if (last > l->phase) last = l->phase;
-    if (last < first) last = first;
+    int64_t first, last;
+    conv_phase_range(l, phase, &first, &last);
     memset(to, 0, (size_t)first * 4);
     memset(to + 2 * last, 0, (size_t)(l->phase - last) * 4);
     int64_t from = first * g->stride[2] + phase - g->begin[2];

@@ -29,6 +29,17 @@ void npuc_conv_offsets(const conv_layout *l, int32_t *offsets);
 /* Element of the padded plane that holds input (d, h, w) (each from -begin), for writers of planes. */
 static inline int64_t conv_row_at(const conv_layout *l, int64_t d, int64_t h) { return (d * l->rows[1] + h) * l->pitch; }
 
+/* Elements [first, last) of a phase of a row lie in the image: element i is input i * stride + phase - begin. The others are padding. */
+static inline void conv_phase_range(const conv_layout *l, int64_t phase, int64_t *out_first, int64_t *out_last) {
+  int64_t s = l->g.stride[2], lead = l->g.begin[2] - phase, room = l->g.in[2] - 1 + lead;
+  int64_t first = lead <= 0 ? 0 : s == 1 ? lead : (lead + s - 1) / s;
+  int64_t last = room < 0 ? 0 : s == 1 ? room + 1 : room / s + 1;
+  if (first > l->phase) first = l->phase;
+  if (last > l->phase) last = l->phase;
+  *out_first = first;
+  *out_last = last < first ? first : last;
+}
+
 typedef struct conv_walk {
   const conv_layout *layout;
   conv_tile_kernel *kernel;

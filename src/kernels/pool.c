@@ -12,9 +12,9 @@
     const type *from = x + plane * in;                                                                              \
     type *to = y + plane * out;                                                                                     \
     for (int64_t i = 0; i < out; i++) to[i] = (first_value);                                                        \
-    for (int64_t j = 0; j < taps; j++) {                                                                            \
-      int64_t tap[WINDOW_AXES], low[WINDOW_AXES], high[WINDOW_AXES];                                                \
-      tap_ranges(g, j, tap, low, high);                                                                             \
+    int64_t tap[WINDOW_AXES] = {0}, low[WINDOW_AXES], high[WINDOW_AXES];                                            \
+    for (int64_t j = 0; j < taps; j++, next_tap(g, tap)) {                                                          \
+      tap_ranges(g, tap, low, high);                                                                                \
       for (int64_t d = low[0]; d < high[0]; d++) {                                                                  \
         for (int64_t h = low[1]; h < high[1]; h++) {                                                                \
           const type *row = from + (source(g, 0, d, tap[0]) * g->in[1] + source(g, 1, h, tap[1])) * g->in[2] +      \
@@ -42,12 +42,16 @@ static int64_t source(const kernel_window *g, int axis, int64_t p, int64_t j) {
   return p * g->stride[axis] - g->begin[axis] + j * g->dilation[axis];
 }
 
-static void tap_ranges(const kernel_window *g, int64_t j, int64_t tap[WINDOW_AXES], int64_t low[WINDOW_AXES], int64_t high[WINDOW_AXES]) {
+/* Row-major order. */
+static void next_tap(const kernel_window *g, int64_t tap[WINDOW_AXES]) {
   for (int axis = WINDOW_AXES - 1; axis >= 0; axis--) {
-    tap[axis] = j % g->kernel[axis];
-    j /= g->kernel[axis];
-    window_inside(g, axis, tap[axis], &low[axis], &high[axis]);
+    if (++tap[axis] < g->kernel[axis]) return;
+    tap[axis] = 0;
   }
+}
+
+static void tap_ranges(const kernel_window *g, const int64_t tap[WINDOW_AXES], int64_t low[WINDOW_AXES], int64_t high[WINDOW_AXES]) {
+  for (int axis = 0; axis < WINDOW_AXES; axis++) window_inside(g, axis, tap[axis], &low[axis], &high[axis]);
   if (low[2] >= high[2]) high[0] = low[0]; /* nothing in any row */
 }
 

@@ -18,9 +18,9 @@ static inline int64_t window_volume(const int64_t dims[WINDOW_AXES]) { return di
 /* Outputs [first, last) of one axis for which tap j lies inside the input. */
 static inline void window_inside(const kernel_window *g, int axis, int64_t j, int64_t *out_first, int64_t *out_last) {
   int64_t offset = j * g->dilation[axis] - g->begin[axis], s = g->stride[axis];
-  int64_t first = offset >= 0 ? 0 : (-offset + s - 1) / s;
+  int64_t first = offset >= 0 ? 0 : s == 1 ? -offset : (-offset + s - 1) / s;
   int64_t room = g->in[axis] - 1 - offset;
-  int64_t last = room < 0 ? 0 : room / s + 1;
+  int64_t last = room < 0 ? 0 : s == 1 ? room + 1 : room / s + 1;
   if (last > g->out[axis]) last = g->out[axis];
   *out_first = first > last ? last : first;
   *out_last = last;

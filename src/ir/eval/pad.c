@@ -60,14 +60,27 @@ typedef struct pad_job {
   int64_t *source[MAX_RANK]; /* by axis: element offset of each output index in x, or -1 */
 } pad_job;
 
-/* One run of the last axis, whose rows begin at `base` in x, or outside (-1). */
+static void fill(const pad_job *j, char *y, int64_t n) {
+  for (int64_t i = 0; i < n; i++) memcpy(y + (size_t)i * j->bytes, j->constant, j->bytes);
+}
+
+/* One run of the last axis, whose rows begin at `base` in x, or outside (-1). Adjacent sources are copied together. */
 static void pad_row(const pad_job *j, int64_t base, char *y) {
   int32_t last = j->y->shape.rank - 1;
   int64_t n = j->y->shape.dims[last];
   const int64_t *source = j->source[last];
-  for (int64_t i = 0; i < n; i++) {
-    bool inside = base >= 0 && source[i] >= 0;
-    memcpy(y + (size_t)i * j->bytes, inside ? (const char *)j->x->data + (size_t)(base + source[i]) * j->bytes : j->constant, j->bytes);
+  if (base < 0) {
+    fill(j, y, n);
+    return;
+  }
+  for (int64_t i = 0, end; i < n; i = end) {
+    end = i + 1;
+    if (source[i] < 0) {
+      fill(j, y + (size_t)i * j->bytes, 1);
+      continue;
+    }
+    while (end < n && source[end] == source[i] + (end - i)) end++;
+    memcpy(y + (size_t)i * j->bytes, (const char *)j->x->data + (size_t)(base + source[i]) * j->bytes, (size_t)(end - i) * j->bytes);
   }
 }
 

@@ -81,8 +81,48 @@ static int64_t axis_count(const kernel_window *g, int axis, int64_t p, bool padd
   return padded ? cells(g, axis, p, -g->begin[axis], g->in[axis] + g->end[axis]) : cells(g, axis, p, 0, g->in[axis]);
 }
 
-void npuc_averagepool_f32(const kernel_window *g, bool count_include_pad, const float *x, float *y, int64_t first, int64_t last) {
+/* Taps [first, last) of the window at p along one axis that lie inside the image. */
+static void taps_inside(const kernel_window *g, int axis, int64_t p, int64_t *out_first, int64_t *out_last) {
+  int64_t first = 0, last = g->kernel[axis];
+  while (first < last && source(g, axis, p, first) < 0) first++;
+  while (last > first && source(g, axis, p, last - 1) >= g->in[axis]) last--;
+  *out_first = first;
+  *out_last = last;
+}
+
+/* One window of one plane, in the same order. */
+static float window_sum(const kernel_window *g, const float *from, const int64_t p[WINDOW_AXES]) {
+  int64_t first[WINDOW_AXES], last[WINDOW_AXES];
+  float sum = 0.0f;
+  for (int axis = 0; axis < WINDOW_AXES; axis++) taps_inside(g, axis, p[axis], &first[axis], &last[axis]);
+  for (int64_t d = first[0]; d < last[0]; d++) {
+    for (int64_t h = first[1]; h < last[1]; h++) {
+      const float *row = from + (source(g, 0, p[0], d) * g->in[1] + source(g, 1, p[1], h)) * g->in[2];
+      for (int64_t w = first[2]; w < last[2]; w++) sum = sum + row[source(g, 2, p[2], w)];
+    }
+  }
+  return sum;
+}
+
+/* Rows of a few outputs: window by window. */
+static void sum_windows(const kernel_window *g, const float *x, float *y, int64_t first, int64_t last) {
+  int64_t in = window_volume(g->in), out = window_volume(g->out);
+  for (int64_t i = first * out; i < last * out; i++) {
+    int64_t at = i % out, p[WINDOW_AXES] = {at / g->out[2] / g->out[1], at / g->out[2] % g->out[1], at % g->out[2]};
+    y[i] = window_sum(g, x + i / out * in, p);
+  }
+}
+
+static void sum_rows(const kernel_window *g, const float *x, float *y, int64_t first, int64_t last) {
   NPUC_POOL_BODY(float, 0.0f, sofar + v)
+}
+
+void npuc_averagepool_f32(const kernel_window *g, bool count_include_pad, const float *x, float *y, int64_t first, int64_t last) {
+  if (g->out[2] < 4) {
+    sum_windows(g, x, y, first, last);
+  } else {
+    sum_rows(g, x, y, first, last);
+  }
   for (int64_t d = 0; d < g->out[0]; d++) {
     int64_t depth_count = axis_count(g, 0, d, count_include_pad);
     for (int64_t h = 0; h < g->out[1]; h++) {

@@ -52,8 +52,10 @@ npuc_status npuc_pass_rewrite(pass_context *c, graph *g, pattern_set set, bool *
 
 static bool is_named(const char *asked, const char *pass) { return asked && (strcmp(asked, "all") == 0 || strcmp(asked, pass) == 0); }
 
-static npuc_status run_on_graph(pass_context *c, const pass_info *pass, graph *g) {
+/* A pass that wants shapes gets them, also when it is run by itself or behind one that broke them. */
+static npuc_status run_on_graph(pass_context *c, const pass_info *pass, bool shapes_known, graph *g) {
   bool changed = false;
+  if ((pass->requires & GRAPH_SHAPES) && !shapes_known) NPUC_TRY(npuc_graph_infer(c->d, g));
   c->scratch = npuc_arena_create();
   npuc_status status = pass->run(c, g, &changed);
   npuc_arena_destroy(c->scratch);
@@ -89,11 +91,13 @@ static void fill_report(const recorder *r, arena *a, pass_report *out) {
 }
 
 static npuc_status run_steps(pass_context *c, module *m, const pipeline_step *steps, size_t n) {
+  bool shapes_known = false;
   for (size_t i = 0; i < n; i++) {
     const pass_info *pass = npuc_pass_find(steps[i].pass);
     c->pass = pass->name;
     c->recorder->pass = pass->name;
-    for (size_t k = 0; k < m->n_graphs; k++) NPUC_TRY(run_on_graph(c, pass, m->graphs[k]));
+    for (size_t k = 0; k < m->n_graphs; k++) NPUC_TRY(run_on_graph(c, pass, shapes_known, m->graphs[k]));
+    shapes_known = !(pass->breaks & GRAPH_SHAPES) && (shapes_known || (pass->requires & GRAPH_SHAPES));
     if (c->options->stop_after && strcmp(c->options->stop_after, pass->name) == 0) break;
   }
   return NPUC_OK;

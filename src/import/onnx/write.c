@@ -12,17 +12,12 @@ static void need_opset(onnx_target *t, int64_t version) {
   if (version > t->opset) t->opset = version;
 }
 
-/* Attributes and types that came later than the operator that has them. */
+/* Attributes that came later than the operator that has them count only where they are written, that is, not the default. */
 static void need_for_node(onnx_target *t, const node *n) {
-  static const struct {
-    const char *type, *attribute;
-    int64_t since;
-  } later[] = {{"Cast", "round_mode", 24}, {"QuantizeLinear", "precision", 23}};
   need_opset(t, n->op->oldest_version);
-  for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
-    if (strcmp(later[i].type, n->op->type) != 0) continue;
-    const attr_field *field = npuc_op_attribute(n->op, later[i].attribute);
-    if (field && !npuc_onnx_is_default(field, n->attributes)) need_opset(t, later[i].since);
+  for (int32_t i = 0; i < n->op->n_attributes; i++) {
+    const attr_field *field = &n->op->attributes[i];
+    if (field->since_version && !npuc_onnx_is_default(field, n->attributes)) need_opset(t, field->since_version);
   }
 }
 

@@ -280,6 +280,21 @@ static npuc_status check_static(plan *p) {
   return NPUC_OK;
 }
 
+/* Before any sample runs, so that the layer is named and not the first value that it spoils. Clamps and paddings may be infinite. */
+static npuc_status check_constants(const plan *p, const plan_node *pn) {
+  if (!takes_clamp(pn->role) || pn->role == ROLE_CLAMP) return NPUC_OK;
+  for (int32_t i = 0; i < pn->node->n_inputs; i++) {
+    const tensor *t = plan_constant(pn->node, i);
+    if (!t || npuc_dtype_kind(t->type) != KIND_FLOAT) continue;
+    for (int64_t k = 0; k < npuc_tensor_elements(t); k++) {
+      if (isfinite(npuc_tensor_get(t, k))) continue;
+      diag_place place = npuc_plan_place(pn->node, pn->node->inputs[i]->name);
+      return npuc_fail(p->d, NPUC_DIAG_E0711, &place, "element %lld is NaN or infinite", (long long)k);
+    }
+  }
+  return NPUC_OK;
+}
+
 npuc_status npuc_plan_create(diag *d, arena *a, const graph *g, const quant_options *options, plan **out_plan) {
   plan *p = NPUC_NEW(a, plan);
   *p = (plan){.g = g, .d = d, .arena = a, .options = options};
@@ -296,6 +311,8 @@ npuc_status npuc_plan_create(diag *d, arena *a, const graph *g, const quant_opti
     const value *x;
     if (pn->role == ROLE_CLAMP) (void)clamp_of(n, &pn->lo, &pn->hi, &x);
     if (pn->role == ROLE_NONE) status = refuse(d, n, NULL, reason);
+    npuc_status finite = check_constants(p, pn);
+    if (finite != NPUC_OK) status = finite;
     for (int32_t i = 0; i < n->n_inputs; i++) {
       if (n->inputs[i]) p->values[n->inputs[i]->id].value = n->inputs[i];
     }

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every operator with an integer form, from float text to integers: near the float graph, equal to the QDQ form up to rounding; what shares a scale shares it;
+ * what must be refused is refused by name; the same bits from any number of threads. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exec/executor.h"
+#include "ir/text.h"
+#include "quant/quant.h"
+#include "support/ir.h"
+#include "support/random.h"
+
+enum { SAMPLES = 24, MOST = 4096 };
+
+/* Samples of one random input; `scale` 0 makes them constant, `poison` puts a NaN in. */
+typedef struct source {
+  tensor input;
+  uint64_t random;
+  size_t left;
+  float scale, shift;
+  bool poison;
+} source;
+
+static npuc_status next_sample(void *user, diag *d, tensor *inputs, bool *out_more) {
+  (void)d;
+  source *s = user;
+  *out_more = s->left > 0;
+  if (!s->left) return NPUC_OK;
+  s->left--;
+  float *x = s->input.data;
+  for (size_t i = 0; i < s->input.bytes / sizeof *x; i++) x[i] = s->shift + s->scale * random_float(&s->random);
+  if (s->poison) x[1] = NAN;
+  inputs[0] = s->input;
+  return NPUC_OK;
+}
+
+typedef struct outcome {
+  diag *d;
+  module *source, *integer, *qdq;
+  npuc_status status;
+  tensor input;
+} outcome;
+
+static outcome quantize(const char *text, const quant_options *options, source s) {
+  outcome o = {.d = npuc_diag_create(NULL, NULL), .source = npuc_test_module(text)};
+  const shape *x = &o.source->graphs[0]->inputs[0]->shape;
+  if (npuc_shape_is_static(x)) assert_int_equal(npuc_tensor_create(o.d, DTYPE_F32, x, &o.input), NPUC_OK);
+  s.input = o.input;
+  quant_samples samples = {next_sample, &s};
+  o.status = npuc_quantize(o.d, o.source, options, &samples, &o.integer, &o.qdq, NULL);
+  return o;
+}
+
+static void release(outcome *o) {
+  npuc_tensor_release(&o->input);
+  npuc_module_destroy(o->source);
+  npuc_module_destroy(o->integer);
+  npuc_module_destroy(o->qdq);
+  npuc_diag_destroy(o->d);
+}
+
+static const source USUAL = {.random = 5, .left = SAMPLES, .scale = 2, .shift = 0.3f};
+
+/* -- running the three forms on one sample -- */
+typedef struct runners {
+  executor *f, *i, *q;
+} runners;
+
+static runners start(outcome *o) {
+  exec_options options = {0};
+  runners r;
+  assert_int_equal(npuc_executor_create(o->d, o->source->graphs[0], &options, &r.f), NPUC_OK);
+  assert_int_equal(npuc_executor_create(o->d, o->integer->graphs[0], &options, &r.i), NPUC_OK);
+  assert_int_equal(npuc_executor_create(o->d, o->qdq->graphs[0], &options, &r.q), NPUC_OK);
+  return r;
+}
+
+static void stop(runners *r) {
+  npuc_executor_destroy(r->f);
+  npuc_executor_destroy(r->i);
+  npuc_executor_destroy(r->q);
+}
+
+/* docs/numerics.md section 4. */
+static void to_integers(const value *port, const tensor *x, tensor *q) {
+  float scale = (float)npuc_tensor_get(&port->quant->scale, 0);
+  int64_t lo, hi, zero = npuc_tensor_get_int(&port->quant->zero_point, 0);
+  assert_true(npuc_dtype_range(port->type, &lo, &hi));
+  for (int64_t i = 0; i < npuc_tensor_elements(x); i++) {
+    float v = rintf(((const float *)x->data)[i] / scale) + (float)zero;
+    npuc_tensor_set_int(q, i, v < (float)lo ? lo : v > (float)hi ? hi : (int64_t)v);
+  }
+}
+
+typedef struct difference {
+  double signal, noise; /* integers against float */
+  int64_t most_steps;   /* integers against QDQ */
+} difference;
+
+static void add_output(const value *port, const tensor *f, const tensor *i, const tensor *q, difference *out) {
+  if (!port->quant) return; /* ArgMax */
+  double scale = npuc_tensor_get(&port->quant->scale, 0);
+  int64_t zero = npuc_tensor_get_int(&port->quant->zero_point, 0);
+  for (int64_t k = 0; k < npuc_tensor_elements(f); k++) {
+    double real = scale * (double)(npuc_tensor_get_int(i, k) - zero), want = npuc_tensor_get(f, k);
+    out->signal += want * want;
+    out->noise += (want - real) * (want - real);
+    int64_t steps = llround(fabs(real - npuc_tensor_get(q, k)) / scale);
+    out->most_steps = steps > out->most_steps ? steps : out->most_steps;
+  }
+}
+
+static difference compare(outcome *o) {
+  runners r = start(o);
+  difference result = {0};
+  const graph *gi = o->integer->graphs[0];
+  tensor q, of[8], oi[8], oq[8];
+  assert_int_equal(npuc_tensor_create(o->d, gi->inputs[0]->type, &gi->inputs[0]->shape, &q), NPUC_OK);
+  source s = USUAL;
+  s.input = o->input;
+  for (int n = 0; n < 8; n++) {
+    tensor x;
+    bool more;
+    assert_int_equal(next_sample(&s, o->d, &x, &more), NPUC_OK);
+    to_integers(gi->inputs[0], &x, &q);
+    assert_int_equal(npuc_executor_run(r.f, o->d, &x, of), NPUC_OK);
+    assert_int_equal(npuc_executor_run(r.i, o->d, &q, oi), NPUC_OK);
+    assert_int_equal(npuc_executor_run(r.q, o->d, &x, oq), NPUC_OK);
+    for (size_t k = 0; k < gi->n_outputs; k++) add_output(gi->outputs[k], &of[k], &oi[k], &oq[k], &result);
+  }
+  npuc_tensor_release(&q);
+  stop(&r);
+  return result;
+}
+
+/* -- operators -- */
+#define HEAD "<ir_version: 10, opset_import: [\"\" : 21]>\n"
+#define CONV_WEIGHTS "float[4,2,1,1] w = {0.5, -0.25, 0.75, 0.125, -0.6, 0.3, 0.9, -0.8}, float[4] b = {0.1, -0.2, 0.3, 0.4}"
+typedef struct form {
+  const char *name, *text;
+  double least_db;
+  int64_t most_steps; /* from the QDQ form: tables and softmax run in float there */
+} form;
+
+static const form forms[] = {
+    {"conv", HEAD "f (float[1,2,5,5] x) => (float[1,4,5,5] y) <" CONV_WEIGHTS "> { y = Conv <kernel_shape=[1,1]> (x, w, b) }", 35, 1},
+    {"conv relu6 fused", HEAD "f (float[1,2,5,5] x) => (float[1,4,5,5] y) <" CONV_WEIGHTS ", float lo = {0}, float hi = {1}> "
+     "{ c = Conv <kernel_shape=[1,1]> (x, w, b)  y = Clip (c, lo, hi) }", 33, 1},
+    {"conv stride pad group", HEAD "f (float[1,2,6,6] x) => (float[1,2,3,3] y) <float[2,1,3,3] w = {0.1,0.2,-0.3,0.4,0.5,-0.6,0.7,0.8,-0.9,0.9,-0.8,0.7,0.6,-0.5,0.4,0.3,-0.2,0.1}> "
+     "{ y = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1], group=2> (x, w) }", 34, 1},
+    {"conv 1-d", HEAD "f (float[1,2,9] x) => (float[1,1,9] y) <float[1,2,3] w = {0.1,0.2,-0.3,0.4,0.5,-0.6}> { y = Conv <kernel_shape=[3], pads=[1,1]> (x, w) }", 34, 1},
+    {"gemm alpha beta", HEAD "f (float[1,3] x) => (float[1,2] y) <float[3,2] w = {0.5,-0.5,0.25,1.0,-0.75,0.3}, float[2] c = {0.5,-0.25}> "
+     "{ y = Gemm <alpha=0.5, beta=2.0> (x, w, c) }", 33, 1},
+    {"matmul rows and bias", HEAD "f (float[1,4,3] x) => (float[1,4,2] y) <float[3,2] w = {0.5,-0.5,0.25,1.0,-0.75,0.3}, float[2] c = {0.5,-0.25}> "
+     "{ m = MatMul (x, w)  y = Add (m, c) }", 33, 1},
+    {"batch norm alone", HEAD "f (float[1,2,3,3] x) => (float[1,2,3,3] y) <float[2] g = {1.5,0.5}, float[2] o = {0.1,-0.2}, float[2] m = {0.3,-0.4}, float[2] v = {0.8,1.2}> "
+     "{ p = MaxPool <kernel_shape=[1,1]> (x)  y = BatchNormalization (p, g, o, m, v) }", 34, 60},
+    {"channel mul, add, sub", HEAD "f (float[1,2,3,3] x) => (float[1,2,3,3] y) <float[2,1,1] g = {1.5,-0.5}, float[1,2,1,1] o = {0.1,-0.2}, float[2,1,1] s = {0.7,0.2}> "
+     "{ m = Mul (x, g)  a = Add (m, o)  y = Sub (a, s) }", 30, 3},
+    {"residual add relu", HEAD "f (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {0.5,-0.5,0.3,0.6}> "
+     "{ c = Conv <kernel_shape=[1,1]> (x, w)  s = Add (c, x)  y = Relu (s) }", 32, 1},
+    {"sub of two", HEAD "f (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {0.5,-0.5,0.3,0.6}> { c = Conv <kernel_shape=[1,1]> (x, w)  y = Sub (c, x) }", 32, 1},
+    {"mul of two, div", HEAD "f (float[1,8] x) => (float[1,8] y) <float k = {3.0}> { s = Sigmoid (x)  m = Mul (x, s)  y = Div (m, k) }", 28, 2},
+    {"add constant rows", HEAD "f (float[1,4] x) => (float[1,4] y) <float[4] k = {0.5,-1.0,0.25,2.0}> { y = Add (x, k) }", 32, 4},
+    {"scalar minus x", HEAD "f (float[1,4] x) => (float[1,4] y) <float k = {1.0}> { y = Sub (k, x) }", 32, 4},
+    {"relu alone, max", HEAD "f (float[1,8] x) => (float[1,8] y) <float k = {0.25}> { r = Relu (x)  y = Max (r, k) }", 30, 1},
+    {"tables", HEAD "f (float[1,16] x) => (float[1,16] a, float[1,16] b, float[1,16] c, float[1,16] d, float[1,16] e) "
+     "{ a = LeakyRelu <alpha=0.1> (x)  b = Sigmoid (x)  c = Tanh (x)  d = HardSigmoid (x)  e = HardSwish (x) }", 30, 1},
+    {"average pool", HEAD "f (float[1,2,5,5] x) => (float[1,2,3,3] y) { y = AveragePool <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (x) }", 30, 1},
+    {"average pool, pad counts, ceil", HEAD "f (float[1,2,6,6] x) => (float[1,2,4,4] y) "
+     "{ y = AveragePool <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1], count_include_pad=1, ceil_mode=1> (x) }", 30, 1},
+    {"global average, max pool", HEAD "f (float[1,2,6,6] x) => (float[1,2,1,1] y) { m = MaxPool <kernel_shape=[2,2], strides=[2,2]> (x)  y = GlobalAveragePool (m) }", 30, 1},
+    {"global max", HEAD "f (float[1,2,6,6] x) => (float[1,2,1,1] y) { y = GlobalMaxPool (x) }", 35, 0},
+    {"mean and sum over space", HEAD "f (float[1,2,4,4] x) => (float[1,2] y, float[1,2,1,1] z) <int64[2] axes = {2,3}> "
+     "{ y = ReduceMean <keepdims=0> (x, axes)  z = ReduceSum (x, axes) }", 28, 1},
+    {"moves", HEAD "f (float[1,2,4,4] x) => (float[1,32] y) <int64[4] starts = {0,0,0,0}, int64[4] ends = {1,2,4,4}, int64[4] axes = {0,1,2,3}, int64[4] steps = {1,1,1,1}, int64[2] to = {1,32}> "
+     "{ t = Transpose <perm=[0,1,3,2]> (x)  s = Slice (t, starts, ends, axes, steps)  i = Identity (s)  y = Reshape (i, to) }", 38, 0},
+    {"pad with a value", HEAD "f (float[1,1,2,2] x) => (float[1,1,4,4] y) <int64[8] pads = {0,0,1,1,0,0,1,1}, float v = {1.5}> { y = Pad (x, pads, v) }", 36, 0},
+    {"split and concat", HEAD "f (float[1,4,2,2] x) => (float[1,4,2,2] y) <int64[2] sizes = {2,2}> "
+     "{ a, b = Split <axis=1> (x, sizes)  r = Relu (a)  t = Tanh (b)  y = Concat <axis=1> (r, t) }", 30, 1},
+    {"softmax", HEAD "f (float[1,10] x) => (float[1,10] y) { y = Softmax (x) }", 24, 1},
+    {"log softmax", HEAD "f (float[1,10] x) => (float[1,10] y) { y = LogSoftmax (x) }", 30, 1},
+};
+
+static void every_operator(void **state) {
+  (void)state;
+  for (int variant = 0; variant < 4; variant++) {
+    quant_options options = npuc_quant_options_default();
+    options.observer = OBSERVER_MINMAX;
+    options.multiplier_bits = variant % 2 ? 15 : 31;
+    options.activations.type = variant >= 2 ? DTYPE_I8 : DTYPE_U8;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+      outcome o = quantize(forms[i].text, &options, USUAL);
+      if (o.status != NPUC_OK) print_error("%s: %s\n", forms[i].name, npuc_diag_first_error(o.d) ? npuc_diag_first_error(o.d)->reason : "no reason");
+      assert_int_equal(o.status, NPUC_OK);
+      assert_int_equal(npuc_quant_check_integer_only(o.d, o.integer->graphs[0]), NPUC_OK);
+      difference x = compare(&o);
+      double db = x.noise > 0 ? 10 * log10(x.signal / x.noise) : 999;
+      if (db < forms[i].least_db || x.most_steps > forms[i].most_steps) {
+        print_error("%s (variant %d): %.1f dB, %lld steps from QDQ\n", forms[i].name, variant, db, (long long)x.most_steps);
+        fail();
+      }
+      release(&o);
+    }
+  }
+}
+
+/* The comparison sees one wrong constant: every bias one eighth of the range off. */
+static void a_wrong_bias_is_seen(void **state) {
+  (void)state;
+  quant_options options = npuc_quant_options_default();
+  outcome o = quantize(forms[0].text, &options, USUAL);
+  assert_int_equal(o.status, NPUC_OK);
+  value *bias = o.integer->graphs[0]->first->inputs[2];
+  for (int64_t i = 0; i < 4; i++) npuc_tensor_set_int((tensor *)bias->constant, i, npuc_tensor_get_int(bias->constant, i) + 3000);
+  difference x = compare(&o);
+  assert_true(10 * log10(x.signal / x.noise) < 30 || x.most_steps > 1);
+  release(&o);
+}
+
+static void symmetric_activations(void **state) {
+  (void)state;
+  quant_options options = npuc_quant_options_default();
+  options.activations = (quant_grid){.type = DTYPE_I8, .symmetric = true};
+  outcome o = quantize(forms[8].text, &options, USUAL);
+  assert_int_equal(o.status, NPUC_OK);
+  NPUC_EACH_NODE(o.integer->graphs[0], n) {
+    assert_int_equal(npuc_tensor_get_int(&n->outputs[0]->quant->zero_point, 0), 0);
+  }
+  difference x = compare(&o);
+  assert_true(10 * log10(x.signal / x.noise) > 27);
+  release(&o);
+}
+
+/* P68: a softmax's scale follows from (0, 1) and the bits, not from what was observed. */
+static void softmax_has_its_own_scale(void **state) {
+  (void)state;
+  for (int s8 = 0; s8 < 2; s8++) {
+    quant_options options = npuc_quant_options_default();
+    options.activations.type = s8 ? DTYPE_I8 : DTYPE_U8;
+    outcome o = quantize(HEAD "f (float[1,10] x) => (float[1,10] y) { y = Softmax (x) }", &options, USUAL);
+    assert_int_equal(o.status, NPUC_OK);
+    const value *y = o.integer->graphs[0]->outputs[0];
+    assert_true(npuc_tensor_get(&y->quant->scale, 0) == 1.0 / 256);
+    assert_int_equal(npuc_tensor_get_int(&y->quant->zero_point, 0), s8 ? -128 : 0);
+    release(&o);
+  }
+}
+
+/* P66's rule in Concat: a ReLU's output keeps its own zero point and is requantized, others are written in the group's scale at once. */
+static void relu_does_not_take_a_negative_range(void **state) {
+  (void)state;
+  quant_options options = npuc_quant_options_default();
+  outcome o = quantize(HEAD "f (float[1,2,3,3] x) => (float[1,4,3,3] y) <float[2,2,1,1] w = {0.5,-0.5,0.3,0.6}> "
+                            "{ c = Conv <kernel_shape=[1,1]> (x, w)  r = Relu (c)  d = Conv <kernel_shape=[1,1]> (x, w)  y = Concat <axis=1> (r, d) }",
+                       &options, USUAL);
+  assert_int_equal(o.status, NPUC_OK);
+  const graph *g = o.integer->graphs[0];
+  const value *r = npuc_graph_value(g, "r"), *d = npuc_graph_value(g, "d"), *y = npuc_graph_value(g, "y");
+  assert_int_equal(npuc_tensor_get_int(&r->quant->zero_point, 0), 0);
+  assert_true(npuc_tensor_get_int(&y->quant->zero_point, 0) > 0);
+  assert_int_equal(npuc_tensor_get_int(&d->quant->zero_point, 0), npuc_tensor_get_int(&y->quant->zero_point, 0));
+  assert_true(npuc_tensor_get(&d->quant->scale, 0) == npuc_tensor_get(&y->quant->scale, 0));
+  assert_string_equal(r->uses[0].user->op->type, "Requantize");
+  assert_string_equal(d->uses[0].user->op->type, "Concat");
+  release(&o);
+}
+
+/* -- refusals -- */
+static void refused(const char *text, source s, const quant_options *options, diag_code code, const char *part) {
+  outcome o = quantize(text, options, s);
+  assert_int_not_equal(o.status, NPUC_OK);
+  assert_null(o.integer);
+  assert_null(o.qdq);
+  npuc_test_error_is(o.d, code, part);
+  release(&o);
+}
+
+static void bad_calibration(void **state) {
+  (void)state;
+  quant_options options = npuc_quant_options_default();
+  source s = USUAL;
+  s.left = 0;
+  refused(forms[0].text, s, &options, NPUC_DIAG_E0701, "no sample");
+  s = USUAL;
+  s.scale = 0;
+  refused(forms[0].text, s, &options, NPUC_DIAG_E0702, "0.3");
+  s = USUAL;
+  s.poison = true;
+  refused(forms[0].text, s, &options, NPUC_DIAG_E0703, "x");
+}
+
+static void bad_models(void **state) {
+  (void)state;
+  quant_options options = npuc_quant_options_default();
+  refused(HEAD "f (float[1,3,3] x) => (float[1,3,3] y) { y = MatMul (x, x) }", USUAL, &options, NPUC_DIAG_E0704, "constant matrix");
+  outcome o = {.d = npuc_diag_create(NULL, NULL), .source = npuc_test_module(forms[0].text)};
+  npuc_tensor_set((tensor *)npuc_graph_value(o.source->graphs[0], "w")->constant, 3, (double)NAN);
+  assert_int_equal(npuc_tensor_create(o.d, DTYPE_F32, &o.source->graphs[0]->inputs[0]->shape, &o.input), NPUC_OK);
+  source s = USUAL;
+  s.input = o.input;
+  options.bias_correction = false;
+  options.observer = OBSERVER_MINMAX;
+  assert_int_not_equal(npuc_quantize(o.d, o.source, &options, &(quant_samples){next_sample, &s}, &o.integer, NULL, NULL), NPUC_OK);
+  npuc_test_error_is(o.d, NPUC_DIAG_E0711, "NaN");
+  release(&o);
+}
+
+static void reduce_over_last_axis_is_not_spatial(void **state) {
+  (void)state;
+  quant_options options = npuc_quant_options_default();
+  refused(HEAD "f (float[1,4,3,3] x) => (float[1,1,3,3] y) <int64[1] a = {1}> { y = ReduceMean (x, a) }", USUAL, &options, NPUC_DIAG_E0704, "spatial");
+  refused(HEAD "f (float[N,4] x) => (float[N,4] y) { y = Relu (x) }", USUAL, &options, NPUC_DIAG_E0713, "y");
+}
+
+static void bad_options(void **state) {
+  (void)state;
+  quant_options options = npuc_quant_options_default();
+  options.multiplier_bits = 16;
+  refused(forms[0].text, USUAL, &options, NPUC_DIAG_E0712, "multiplier_bits");
+  options = npuc_quant_options_default();
+  options.activations.symmetric = true;
+  refused(forms[0].text, USUAL, &options, NPUC_DIAG_E0712, "symmetric");
+}
+
+static void float_inside_is_found(void **state) {
+  (void)state;
+  outcome o = {.d = npuc_diag_create(NULL, NULL), .source = npuc_test_module(forms[0].text)};
+  assert_int_equal(npuc_quant_check_integer_only(o.d, o.source->graphs[0]), NPUC_GATE_FAILED);
+  npuc_test_error_is(o.d, NPUC_DIAG_E0706, "x");
+  release(&o);
+}
+
+/* -- the same bits -- */
+static char *printed(arena *a, const module *m) { return npuc_module_print(a, m, &(text_options){.max_elements = -1}); }
+
+static void threads_do_not_matter(void **state) {
+  (void)state;
+  arena *a = npuc_arena_create();
+  quant_options options = npuc_quant_options_default();
+  outcome one = quantize(forms[8].text, &options, USUAL);
+  options.pool = npuc_pool_create(3);
+  outcome three = quantize(forms[8].text, &options, USUAL);
+  assert_string_equal(printed(a, one.integer), printed(a, three.integer));
+  assert_string_equal(printed(a, one.qdq), printed(a, three.qdq));
+  source other = USUAL;
+  other.random = 6;
+  outcome control = quantize(forms[8].text, &options, other);
+  assert_string_not_equal(printed(a, one.integer), printed(a, control.integer));
+  npuc_pool_destroy(options.pool);
+  release(&one), release(&three), release(&control);
+  npuc_arena_destroy(a);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_operator),       cmocka_unit_test(a_wrong_bias_is_seen),
+      cmocka_unit_test(symmetric_activations), cmocka_unit_test(softmax_has_its_own_scale),
+      cmocka_unit_test(relu_does_not_take_a_negative_range), cmocka_unit_test(bad_calibration),
+      cmocka_unit_test(bad_models),           cmocka_unit_test(reduce_over_last_axis_is_not_spatial),
+      cmocka_unit_test(bad_options),          cmocka_unit_test(float_inside_is_found),
+      cmocka_unit_test(threads_do_not_matter),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

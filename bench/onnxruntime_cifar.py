@@ -12,10 +12,11 @@ session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"
 records = np.fromfile(data, np.uint8).reshape(-1, 3073)[:limit]
 x = (records[:, 1:].reshape(-1, 3, 32, 32).astype(np.float32) / 255 - np.float32([.485, .456, .406]).reshape(3, 1, 1)) / np.float32([.229, .224, .225]).reshape(3, 1, 1)
 name = session.get_inputs()[0].name
-seconds, good = 0.0, 0
+seconds, cpu, good = 0.0, 0.0, 0
 for i in range(0, len(x), batch):
-    start = time.perf_counter()
+    start, used = time.perf_counter(), time.process_time()
     y = session.run(None, {name: x[i:i + batch]})[0]
     seconds += time.perf_counter() - start
+    cpu += time.process_time() - used
     good += (y.argmax(1) == records[i:i + batch, 0]).sum()
-print(f"onnxruntime {ort.__version__} {model} batch {batch} threads {threads}: {len(x)} images, {seconds:.3f} s, {1e3 * seconds / len(x):.4f} ms an image, top-1 {100 * good / len(x):.2f}")
+print(f"onnxruntime {ort.__version__} {model} batch {batch} threads {threads}: {len(x)} images, {seconds:.3f} s, cpu {1e3 * cpu / len(x):.4f} ms an image, top-1 {100 * good / len(x):.2f}")

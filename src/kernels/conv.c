@@ -58,6 +58,23 @@ static void clear(float *to, int64_t n) {
   }
 }
 
+/* The same for rows: 8 at a time, the last 8 overlapping. */
+static void copy(float *restrict to, const float *restrict from, int64_t n) {
+  enum { STEP = 8 };
+  if (n > 128) {
+    memcpy(to, from, (size_t)n * sizeof *to);
+    return;
+  }
+  int64_t i = 0;
+  for (; i + STEP <= n; i += STEP) memcpy(to + i, from + i, STEP * sizeof *to);
+  if (i == n) return;
+  if (n >= STEP) {
+    memcpy(to + n - STEP, from + n - STEP, STEP * sizeof *to);
+  } else {
+    for (; i < n; i++) to[i] = from[i];
+  }
+}
+
 /* One row of a plane: `pitch` elements, phase by phase. */
 static void load_row(const conv_layout *l, const float *x, float *to) {
   const kernel_window *g = &l->g;
@@ -67,7 +84,7 @@ static void load_row(const conv_layout *l, const float *x, float *to) {
     clear(to, first);
     const float *from = x + first * g->stride[2] + phase - g->begin[2];
     if (g->stride[2] == 1) {
-      if (last > first) memcpy(to + first, from, (size_t)(last - first) * sizeof *to);
+      copy(to + first, from, last - first);
     } else {
       for (int64_t i = first; i < last; i++) to[i] = from[(i - first) * g->stride[2]];
     }

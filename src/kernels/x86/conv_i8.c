@@ -78,6 +78,11 @@ NPUC_TARGET_AVX2 NPUC_INLINE __m256i widen(const uint8_t *p, bool is_signed, __m
   return _mm256_sub_epi16(is_signed ? _mm256_cvtepi8_epi16(bytes) : _mm256_cvtepu8_epi16(bytes), zero);
 }
 
+NPUC_TARGET_AVX2 NPUC_INLINE __m128i widen_half(const uint8_t *p, bool is_signed, __m128i zero) {
+  __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)p);
+  return _mm_sub_epi16(is_signed ? _mm_cvtepi8_epi16(bytes) : _mm_cvtepu8_epi16(bytes), zero);
+}
+
 NPUC_TARGET_AVX2 void npuc_i8_pair__avx2(const uint8_t *a, const uint8_t *b, bool is_signed, int32_t zero_point, size_t n, int16_t *out) {
   const __m256i zero = _mm256_set1_epi16((short)zero_point);
   size_t i = 0;
@@ -86,6 +91,13 @@ NPUC_TARGET_AVX2 void npuc_i8_pair__avx2(const uint8_t *a, const uint8_t *b, boo
     __m256i low = _mm256_unpacklo_epi16(p, q), high = _mm256_unpackhi_epi16(p, q); /* pairs 0-3 8-11, 4-7 12-15 */
     _mm256_storeu_si256((__m256i *)(void *)(out + 2 * i), _mm256_permute2x128_si256(low, high, 0x20));
     _mm256_storeu_si256((__m256i *)(void *)(out + 2 * i + 16), _mm256_permute2x128_si256(low, high, 0x31));
+  }
+  if (i + 8 <= n) {
+    const __m128i half = _mm256_castsi256_si128(zero);
+    __m128i p = widen_half(a + i, is_signed, half), q = b ? widen_half(b + i, is_signed, half) : _mm_setzero_si128();
+    _mm_storeu_si128((__m128i *)(void *)(out + 2 * i), _mm_unpacklo_epi16(p, q));
+    _mm_storeu_si128((__m128i *)(void *)(out + 2 * i + 8), _mm_unpackhi_epi16(p, q));
+    i += 8;
   }
   npuc_i8_pair__scalar(a + i, b ? b + i : NULL, is_signed, zero_point, n - i, out + 2 * i);
 }

@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "ir/text.h"
+#include "quant/range.h"
 #include "stages/target.h"
 
 static const option target_options[] = {{"--target", 't', OPTION_LIST, "TARGET", "what to build for: `npuc targets` lists them"}};
@@ -29,7 +30,7 @@ const option_group npuc_cli_data_group = {"Data", data_options, sizeof data_opti
 
 static const option quantize_options[] = {
     {"--scheme", 0, OPTION_VALUE, "S", "precision, e.g. w8a8 (default: the target's)"},
-    {"--set", 0, OPTION_LIST, "KEY=VALUE", "quantize.observer=minmax|percentile|mse|kl, quantize.bias_correction=true|false"},
+    {"--set", 0, OPTION_LIST, "KEY=VALUE", "quantize.observer=min-max|percentile|mse|kl, quantize.bias_correction=true|false"},
 };
 const option_group npuc_cli_quantize_group = {"Quantization", quantize_options, sizeof quantize_options / sizeof *quantize_options};
 
@@ -121,12 +122,13 @@ static const char *merged(cli *c, build *b, const char *name, const char *key) {
 
 static npuc_status apply_setting(cli *c, build_options *o, const char *key, const char *text) {
   static const char *const keys[] = {"quantize.observer", "quantize.bias_correction"};
-  static const char *const observers[] = {"minmax", "percentile", "mse", "kl"};
   if (strcmp(key, keys[0]) == 0) {
-    for (size_t i = 0; i < sizeof observers / sizeof *observers; i++)
-      if (strcmp(text, observers[i]) == 0) o->observer = observers[i];
-    if (o->observer && strcmp(o->observer, text) == 0) return NPUC_OK;
-    return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = key}, "observers are minmax, percentile, mse, kl, not '%s'", text);
+    quant_observer kind;
+    if (npuc_observer_parse(text, &kind)) {
+      o->observer = npuc_observer_name(kind);
+      return NPUC_OK;
+    }
+    return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = key}, "observers are min-max, percentile, mse and kl, not '%s'", text);
   }
   if (strcmp(key, keys[1]) == 0) {
     o->bias_correction = strcmp(text, "true") == 0;
@@ -140,9 +142,9 @@ static npuc_status apply_setting(cli *c, build_options *o, const char *key, cons
 }
 
 static npuc_status apply_settings(cli *c, build *b, build_options *o) {
-  const char *observer = recorded(b, "observer");
+  const char *kind = recorded(b, "observer");
   o->observer = NULL;
-  if (observer) NPUC_TRY(apply_setting(c, o, "quantize.observer", observer));
+  if (kind) NPUC_TRY(apply_setting(c, o, "quantize.observer", kind));
   json_t *correction = json_object_get(json_object_get(b->manifest, "options"), "bias_correction");
   o->bias_correction = correction ? json_is_true(correction) : true;
   const char **texts;

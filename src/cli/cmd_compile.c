@@ -53,10 +53,10 @@ static npuc_status stage_option(cli *c, const char *name, stage_id fallback, sta
                    "'%s' is no stage: baseline, import, normalize, static, adapt, quantize, build, verify", text);
 }
 
-static npuc_status run_pipeline(cli *c, build *b, stage_id from, stage_id to, bool force) {
+static npuc_status run_pipeline(cli *c, build *b, stage_id from, stage_id to) {
   listening l = {.c = c, .stages = json_array()};
   npuc_cli_set(c, "stages", l.stages);
-  npuc_status status = npuc_pipeline_run(b, from, to, force, on_stage, &l);
+  npuc_status status = npuc_pipeline_run(b, from, to, on_stage, &l);
   npuc_cli_set(c, "manifest", json_string(npuc_arena_printf(c->arena, "%s/manifest.json", b->path)));
   summarize(c, b);
   return status;
@@ -72,14 +72,15 @@ static npuc_status check_model(cli *c, const char *model) {
   return empty ? npuc_fail(c->diag, NPUC_DIAG_E0906, &(diag_place){.file = model}, "the file is empty") : NPUC_OK;
 }
 
-static npuc_status in_build(cli *c, const char *folder, const char *model, stage_id from, stage_id to, bool force) {
+/* Opens or makes the build and runs [from, to]; what is struck first is done again. */
+static npuc_status in_build(cli *c, const char *folder, const char *model, stage_id from, stage_id to, stage_id strike) {
   build *b = NULL;
   if (model) NPUC_TRY(check_model(c, model));
   npuc_status status = npuc_build_open(c->diag, c->arena, folder, model != NULL, &b);
   if (status == NPUC_OK) json_object_set_new(b->manifest, "command", json_string(c->line.text));
   if (status == NPUC_OK) status = npuc_cli_build_options(c, b, model);
-  if (status == NPUC_OK && from > STAGE_BASELINE && force) status = npuc_build_strike(b, from, NULL);
-  if (status == NPUC_OK) status = run_pipeline(c, b, force ? from : STAGE_BASELINE, to, force);
+  if (status == NPUC_OK && strike != STAGE_COUNT) status = npuc_build_strike(b, strike, NULL);
+  if (status == NPUC_OK) status = run_pipeline(c, b, from, to);
   npuc_build_close(b);
   return status;
 }
@@ -90,14 +91,15 @@ static npuc_status run_compile(cli *c) {
   NPUC_TRY(stage_option(c, "--from", STAGE_BASELINE, &from));
   NPUC_TRY(stage_option(c, "--to", STAGE_VERIFY, &to));
   if (from > to) return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--from"}, "--from %s is after --to %s", npuc_stage_name(from), npuc_stage_name(to));
-  if (!out && npuc_build_is(model)) return in_build(c, model, NULL, from, to, npuc_cli_flag(&c->line, "--force") || from != STAGE_BASELINE);
+  stage_id strike = npuc_cli_value(&c->line, "--from") ? from : npuc_cli_flag(&c->line, "--force") ? STAGE_BASELINE : STAGE_COUNT;
+  if (!out && npuc_build_is(model)) return in_build(c, model, NULL, STAGE_BASELINE, to, strike);
   if (!out) return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--output"}, "-o OUT is needed: the folder to build in");
   if (npuc_stage_per_target(to) && !npuc_cli_value(&c->line, "--target") && !npuc_build_is(out)) {
     npuc_status status = npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--target"}, "-t TARGET is needed");
     npuc_fix(c->diag, "npuc compile %s -t refnpu-n16 -o %s", model, out);
     return status;
   }
-  return in_build(c, out, model, from, to, npuc_cli_flag(&c->line, "--force") || from != STAGE_BASELINE);
+  return in_build(c, out, model, STAGE_BASELINE, to, strike);
 }
 
 /* One stage: goes on in OUT, or with -o starts from a model and does what comes before it too. */
@@ -105,13 +107,14 @@ static npuc_status run_stage(cli *c) {
   stage_id s;
   if (!npuc_stage_find(c->line.command->name, &s)) return NPUC_INTERNAL;
   const char *out = npuc_cli_value(&c->line, "--output"), *argument = c->line.arguments[0];
-  if (out) return in_build(c, out, argument, s, s, false);
+  stage_id strike = npuc_cli_flag(&c->line, "--force") ? s : STAGE_COUNT;
+  if (out) return in_build(c, out, argument, STAGE_BASELINE, s, strike);
   if (!npuc_build_is(argument)) {
     npuc_status status = npuc_fail(c->diag, NPUC_DIAG_E0903, &(diag_place){.file = argument}, "it is no build; a model needs -o OUT");
     npuc_fix(c->diag, "npuc %s %s -o OUT", c->line.command->name, argument);
     return status;
   }
-  return in_build(c, argument, NULL, s, s, npuc_cli_flag(&c->line, "--force"));
+  return in_build(c, argument, NULL, s, s, strike);
 }
 
 static const option_group *const all_groups[] = {&npuc_cli_target_group, &npuc_cli_model_group, &npuc_cli_data_group, &npuc_cli_quantize_group, &npuc_cli_pass_group, &npuc_cli_pipeline_group, NULL};

@@ -56,13 +56,12 @@ static npuc_status unknown_option(diag *d, arena *a, const command *c, const com
   const char *near = npuc_nearest(bare, names, n);
   npuc_status status = npuc_fail(d, NPUC_DIAG_E0102, &(diag_place){.attribute = bare}, "npuc%s%s has no option %s", c ? " " : "",
                                  c ? c->name : "", bare);
-  if (near) npuc_fix(d, "did you mean %s?", near);
-  for (size_t i = 0; i < n_commands && !near; i++) {
-    if (commands[i] != c && find_option(commands[i], bare, strlen(bare), 0)) {
-      npuc_fix(d, "%s is an option of `npuc %s`", bare, commands[i]->name);
-      break;
-    }
+  bool elsewhere = false;
+  for (size_t i = 0; i < n_commands && !elsewhere; i++) {
+    elsewhere = commands[i] != c && find_option(commands[i], bare, strlen(bare), 0);
+    if (elsewhere) npuc_fix(d, "%s is an option of `npuc %s`", bare, commands[i]->name);
   }
+  if (near && !elsewhere) npuc_fix(d, "did you mean %s?", near);
   npuc_fix(d, "npuc %s%s--help", c ? c->name : "", c ? " " : "");
   return status;
 }

@@ -40,7 +40,8 @@ static npuc_status compile_in(build *b, const npuc_compile_options *o, thread_po
   b->options = (build_options){.model = o->model, .targets = o->targets, .n_targets = o->n_targets, .observer = o->observer, .calib = o->calibration,
                                .eval = o->evaluation, .preprocess = o->preprocess, .reference = o->reference, .max_drop = o->max_drop, .bias_correction = true};
   NPUC_TRY(npuc_build_options_save(b));
-  return npuc_pipeline_run(b, STAGE_BASELINE, STAGE_VERIFY, o->force, on_stage, (void *)(uintptr_t)o);
+  if (o->force) NPUC_TRY(npuc_build_strike(b, STAGE_BASELINE, NULL));
+  return npuc_pipeline_run(b, STAGE_BASELINE, STAGE_VERIFY, on_stage, (void *)(uintptr_t)o);
 }
 
 static npuc_status check(diag *d, const npuc_compile_options *o) {

@@ -110,6 +110,19 @@ static npuc_status take_lock(build *b) {
   return NPUC_OK;
 }
 
+/* What a killed run left half-written; nobody else writes here now. */
+static npuc_status sweep(build *b, const char *folder, int depth) {
+  char **names;
+  size_t n;
+  NPUC_TRY(npuc_dir_list(b->diag, b->arena, folder, &names, &n));
+  for (size_t i = 0; i < n; i++) {
+    const char *path = npuc_path_join(b->arena, folder, names[i]);
+    if (strstr(names[i], ".npuc-tmp.")) NPUC_TRY(npuc_path_remove(b->diag, path));
+    else if (depth > 0 && npuc_path_is_dir(path)) NPUC_TRY(sweep(b, path, depth - 1));
+  }
+  return NPUC_OK;
+}
+
 static npuc_status load_manifest(build *b) {
   const char *path = npuc_path_join(b->arena, b->path, "manifest.json");
   if (!npuc_path_exists(path)) {
@@ -132,6 +145,7 @@ npuc_status npuc_build_open(diag *d, arena *a, const char *path, bool create, bu
   npuc_status status = claim_folder(b, create);
   if (status == NPUC_OK) status = take_lock(b);
   if (status == NPUC_OK) status = load_manifest(b);
+  if (status == NPUC_OK) status = sweep(b, b->path, 2);
   if (status != NPUC_OK) {
     npuc_build_close(b);
     b = NULL;

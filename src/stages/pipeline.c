@@ -103,13 +103,16 @@ static npuc_status stage_key(build *b, stage_id s, const char *target, const cha
 
 /* -- running -- */
 
+/* Every stage before must have been done, with the options and files of now: the chain that a stage stands on is whole or it does not run. */
 static npuc_status needs(build *b, stage_id s, const char *target) {
   for (int k = 0; k < (int)s; k++) {
-    const char *t = npuc_stage_per_target((stage_id)k) ? target : NULL;
-    if (npuc_build_record(b, (stage_id)k, t)) continue;
-    npuc_status status = npuc_fail(b->diag, NPUC_DIAG_E0905, &(diag_place){.file = b->path}, "stage %s needs stage %s, which has not been done",
-                                   npuc_stage_name(s), npuc_stage_name((stage_id)k));
-    npuc_fix(b->diag, "npuc %s %s", npuc_stage_name((stage_id)k), b->path);
+    const char *t = npuc_stage_per_target((stage_id)k) ? target : NULL, *key, *inputs;
+    NPUC_TRY(stage_key(b, (stage_id)k, t, &key, &inputs));
+    if (npuc_build_holds(b, (stage_id)k, t, key)) continue;
+    bool recorded = npuc_build_record(b, (stage_id)k, t) != NULL;
+    npuc_status status = npuc_fail(b->diag, NPUC_DIAG_E0905, &(diag_place){.file = b->path}, "stage %s needs stage %s, which %s", npuc_stage_name(s), npuc_stage_name((stage_id)k),
+                                   recorded ? "was done with other options or files" : "has not been done");
+    npuc_fix(b->diag, "npuc %s %s%s%s", npuc_stage_name((stage_id)k), b->path, t ? " -t " : "", t ? t : "");
     return status;
   }
   return NPUC_OK;
@@ -125,12 +128,11 @@ static npuc_status finish(stage_work *w, const char *key, const char *inputs, do
   return npuc_build_done(w->b, w->stage, w->target, json_incref(record), w->outputs, w->n_outputs);
 }
 
-static npuc_status one_stage(build *b, stage_id s, const char *target, bool force, stage_listener *listener, void *user) {
+static npuc_status one_stage(build *b, stage_id s, const char *target, stage_listener *listener, void *user) {
   const char *key, *inputs;
   if (npuc_progress_cancelled(b->progress)) return npuc_fail(b->diag, NPUC_DIAG_E0005, NULL, "stopped before stage %s", npuc_stage_name(s));
-  NPUC_TRY(needs(b, s, target));
   NPUC_TRY(stage_key(b, s, target, &key, &inputs));
-  if (!force && npuc_build_holds(b, s, target, key)) {
+  if (npuc_build_holds(b, s, target, key)) {
     json_t *record = npuc_build_record(b, s, target);
     if (listener) listener(user, s, target, "kept", json_real_value(json_object_get(record, "seconds")), json_object_get(record, "gate"));
     return NPUC_OK;
@@ -148,18 +150,20 @@ static npuc_status one_stage(build *b, stage_id s, const char *target, bool forc
   return status;
 }
 
-npuc_status npuc_pipeline_run(build *b, stage_id from, stage_id to, bool force, stage_listener *listener, void *user) {
+npuc_status npuc_pipeline_run(build *b, stage_id from, stage_id to, stage_listener *listener, void *user) {
+  if (!npuc_stage_per_target(from)) NPUC_TRY(needs(b, from, NULL));
   for (int s = (int)from; s <= (int)to; s++)
-    if (!npuc_stage_per_target((stage_id)s)) NPUC_TRY(one_stage(b, (stage_id)s, NULL, force, listener, user));
+    if (!npuc_stage_per_target((stage_id)s)) NPUC_TRY(one_stage(b, (stage_id)s, NULL, listener, user));
   if (!npuc_stage_per_target(to)) return NPUC_OK;
   if (b->options.n_targets == 0) {
     npuc_status status = npuc_fail(b->diag, NPUC_DIAG_E0907, &(diag_place){.attribute = "--target"}, "stage %s is for a target, and none is named", npuc_stage_name(to));
     npuc_fix(b->diag, "-t refnpu-n16");
     return status;
   }
-  for (size_t i = 0; i < b->options.n_targets; i++)
-    for (int s = from > STAGE_ADAPT ? (int)from : (int)STAGE_ADAPT; s <= (int)to; s++)
-      NPUC_TRY(one_stage(b, (stage_id)s, b->options.targets[i], force, listener, user));
+  for (size_t i = 0; i < b->options.n_targets; i++) {
+    if (npuc_stage_per_target(from)) NPUC_TRY(needs(b, from, b->options.targets[i]));
+    for (int s = from > STAGE_ADAPT ? (int)from : (int)STAGE_ADAPT; s <= (int)to; s++) NPUC_TRY(one_stage(b, (stage_id)s, b->options.targets[i], listener, user));
+  }
   return NPUC_OK;
 }
 

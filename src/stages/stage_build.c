@@ -20,7 +20,8 @@ static char *metadata(stage_work *w, const qgraph *g, const npu_program *p) {
     host += !g->nodes[i].on_npu;
   }
   json_t *config = json_pack("{s:s, s:b}", "scheme", w->b->options.scheme ? w->b->options.scheme : "w8a8", "bias_correction", (int)w->b->options.bias_correction);
-  if (w->b->options.observer) json_object_set_new(config, "observer", json_string(w->b->options.observer));
+  json_t *observer_used = json_object_get(npuc_build_record(w->b, STAGE_QUANTIZE, w->target), "observer"); /* as resolved: asked for or default is the same */
+  if (observer_used) json_object_set(config, "observer", observer_used);
   json_t *meta = json_pack("{s:s, s:s, s:[s], s:o, s:o, s:i, s:i}", "producer", npuc_arena_printf(w->b->arena, "npuc %s", npuc_version()), "target", p->arch.name, "parts", "main", "config", config,
                            "operators", operators, "host_nodes", (int)host, "streams", (int)p->n_streams);
   char *text = json_dumps(meta, JSON_INDENT(1) | JSON_SORT_KEYS | JSON_ENSURE_ASCII);

@@ -32,8 +32,8 @@ npuc_status npuc_stage_verify(stage_work *w) NPUC_MUST_USE;
 /* Told of each stage as it ends: "done", "kept", "failed". record is borrowed (NULL when failed). */
 typedef void stage_listener(void *user, stage_id s, const char *target, const char *status, double seconds, const json_t *gate);
 
-/* Runs [from, to] for every target of the options; stages whose keys hold are kept unless `force`. */
-npuc_status npuc_pipeline_run(build *b, stage_id from, stage_id to, bool force, stage_listener *listener, void *user) NPUC_MUST_USE;
+/* Runs [from, to] for every target of the options; stages whose keys hold are kept. What is before `from` must hold (E0905). */
+npuc_status npuc_pipeline_run(build *b, stage_id from, stage_id to, stage_listener *listener, void *user) NPUC_MUST_USE;
 /* The next legal stage, STAGE_COUNT when all are done; *out_target as it applies. */
 stage_id npuc_pipeline_next(const build *b, const char **out_target);
 

@@ -124,7 +124,7 @@ static npuc_status compile_demo(const char *out, diag *d, const fault *f, bool w
                                .eval = with_eval ? "npy:" DEMO "test.npy" : NULL, .max_drop = 2.0, .bias_correction = true};
   b->tamper = tamper;
   b->tamper_user = (void *)(uintptr_t)f;
-  status = npuc_pipeline_run(b, STAGE_BASELINE, STAGE_VERIFY, false, NULL, NULL);
+  status = npuc_pipeline_run(b, STAGE_BASELINE, STAGE_VERIFY, NULL, NULL);
   npuc_build_close(b);
   npuc_arena_destroy(a);
   return status;

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A build stops, is looked at, and goes on: stages by themselves, kept stages, changed options, damaged stages, kills.
+. "$NPUC_SOURCE_DIR/tests/cli/check.inc"
+states() { grep -o '"status": "[a-z]*"' out.txt | cut -d'"' -f4 | tr '\n' ' '; }
+
+# stage by stage gives what compile gives
+status 0 "$NPUC" baseline "$demo/model.onnx" -o steps --calib "$demo/calib.npy" --preprocess "$preprocess"
+for stage in import normalize static; do status 0 "$NPUC" $stage steps; done
+status 0 "$NPUC" status steps
+says out.txt "npuc adapt steps"
+status 2 "$NPUC" quantize steps -t refnpu-n16      # adapt has not been done
+says err.txt NPUC-E0905
+for stage in adapt quantize build verify; do status 0 "$NPUC" $stage steps -t refnpu-n16; done
+status 0 compile_demo whole
+same_file steps/6-build.refnpu-n16/model.npu whole/6-build.refnpu-n16/model.npu
+
+# unchanged: everything is kept; an option changes: from its stage on
+status 0 compile_demo whole --json
+equal "$(states)" "kept kept kept kept kept kept kept kept " "second run"
+status 0 compile_demo whole --json --set quantize.observer=min-max
+equal "$(states)" "kept kept kept kept kept done done done " "after a changed observer"
+status 0 compile_demo whole --json --set quantize.observer=mse
+status 0 compile_demo whole --json --from static
+equal "$(states)" "kept kept kept done done done done done " "--from static"
+
+# a stage's file that was damaged is made again
+printf x >> whole/2-normalize.onnx
+status 0 compile_demo whole --json
+equal "$(states)" "kept kept done done done done done done " "after damage"
+same_file steps/6-build.refnpu-n16/model.npu whole/6-build.refnpu-n16/model.npu
+
+# killed at any moment: nothing looks finished, and running again ends with the same bytes
+for delay in 0.02 0.05 0.1 0.15 0.2 0.3 0.5; do
+  rm -rf killed
+  "$NPUC" compile "$demo/model.onnx" -t refnpu-n16 -o killed --calib "$demo/calib.npy" --preprocess "$preprocess" > /dev/null 2>&1 &
+  pid=$!
+  sleep $delay
+  kill -9 $pid 2> /dev/null
+  wait $pid 2> /dev/null
+  status 0 compile_demo killed
+  same_file steps/6-build.refnpu-n16/model.npu killed/6-build.refnpu-n16/model.npu
+  [ -z "$(find killed -name '*npuc-tmp*')" ] || fail "temporary files are left: $(find killed -name '*npuc-tmp*')"
+done
+finish

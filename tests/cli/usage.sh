@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What people mistype, and what a pipe sees.
+. "$NPUC_SOURCE_DIR/tests/cli/check.inc"
+
+status 0 "$NPUC" --help;            says out.txt compile; silent err.txt
+status 0 "$NPUC" --version;         says out.txt npuc
+status 2 "$NPUC";                   says err.txt Usage
+for command in $("$NPUC" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+  status 0 "$NPUC" "$command" --help
+  says out.txt "Usage: npuc $command"
+  says out.txt "Exit status"
+done
+
+status 2 "$NPUC" compiel;                                           says err.txt "npuc compile"
+status 2 "$NPUC" compile "$demo/model.onnx" --calibb x;             says err.txt "did you mean --calib?"
+status 2 "$NPUC" inspect "$demo/model.onnx" --calib x;              says err.txt "npuc compile"
+status 2 "$NPUC" compile "$demo/model.onnx" -o a -o b;              says err.txt NPUC-E0103
+status 2 "$NPUC" compile "$demo/model.onnx" -t refnpu-n17 -o x --calib "$demo/calib.npy"; says err.txt "refnpu-n16"
+[ ! -e x/6-build.refnpu-n17 ] || fail "an unknown target was built"
+status 2 "$NPUC" compile "$demo/model.onnx" -t refnpu-n16;          says err.txt "-o OUT"
+status 2 "$NPUC" compile "$demo/model.onnx" -t refnpu-n16 -o y --set quantize.observr=mse; says err.txt quantize.observer
+status 2 "$NPUC" compile "$demo/model.onnx" -t refnpu-n16 -o z --preprocess scal=1 --calib "$demo/calib.npy"; says err.txt scale
+status 2 "$NPUC" explain E9999;                                     says err.txt NPUC-E0106
+status 0 "$NPUC" explain E0901;                                     says out.txt not-our-folder
+status 0 "$NPUC" explain gate-accuracy;                             says out.txt NPUC-E0915
+status 0 "$NPUC" targets refnpu-n16;                                says out.txt npuc.QConv
+status 0 "$NPUC" ops Conv;                                          says out.txt Conv
+status 3 "$NPUC" compile "$demo/model.onnx" -t refnpu-n16 -o w --scheme w4a8 --calib "$demo/calib.npy" --preprocess "$preprocess"; says err.txt w8a8
+status 2 "$NPUC" compile "$demo/model.onnx" -t refnpu-n16 -o v --preprocess "$preprocess"; says err.txt "--calib"
+status 2 env NPUC_CPU=quantum "$NPUC" targets;                      says err.txt NPUC-E0007
+mkdir foreign && echo mine > foreign/file
+status 2 "$NPUC" compile "$demo/model.onnx" -t refnpu-n16 -o foreign --calib "$demo/calib.npy"; says err.txt NPUC-E0901
+equal "$(ls -A foreign)" file "a foreign folder"
+: > empty.onnx
+status 6 "$NPUC" inspect empty.onnx;                                says err.txt NPUC-E0906
+
+# JSON: one document on stdout, one line a diagnostic on stderr
+status 2 "$NPUC" --json explain E9999
+says err.txt '"event":"diagnostic"'
+says err.txt '"code":"NPUC-E0106"'
+# nothing but the result reaches a pipe
+status 0 "$NPUC" run "$demo/model.onnx"; silent err.txt
+finish

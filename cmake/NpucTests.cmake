@@ -2,7 +2,8 @@
 # Tests, found by glob; nothing here needs an edit when a test is added.
 #   tests/unit/FOLDER/FILE_test.c   one cmocka program -> ctest unit/FOLDER/FILE, label unit
 #   tests/support/*.c               helpers linked into every unit test (include "support/X.h")
-#   tests/decoder/*.c               the second decoder of .npu files: a program that links nothing of ours
+#   tests/decoder/*.c               npu-decode, the second decoder of .npu files: a program that links nothing of ours
+#   tests/decoder/NAME.sh           compares it with npuc -> ctest decoder/NAME, label decoder
 #   tests/cli/NAME.sh               a command-line test -> ctest cli/NAME, label cli; exit status 77 means skipped
 #   tests/extra/NAME.sh             the same, for what needs ../shared or Python: label extra, run by `make test-all`
 #   scripts/docs/NAME.c             a program that prints docs/NAME.md -> ctest docs/NAME, label docs
@@ -10,7 +11,8 @@
 file(GLOB_RECURSE npuc_unit_tests CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/tests/unit" "${PROJECT_SOURCE_DIR}/tests/unit/*_test.c")
 file(GLOB npuc_test_support CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.c")
 file(GLOB npuc_decoder_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/decoder/*.c")
-file(GLOB npuc_script_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cli/*.sh" "${PROJECT_SOURCE_DIR}/tests/extra/*.sh")
+file(GLOB npuc_script_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cli/*.sh" "${PROJECT_SOURCE_DIR}/tests/decoder/*.sh"
+  "${PROJECT_SOURCE_DIR}/tests/extra/*.sh")
 file(GLOB npuc_doc_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/scripts/docs/*.c")
 
 # The tests see the inside (static library, internal headers); the definitions tell them where the tree and scratch space are.
@@ -48,8 +50,8 @@ foreach(file IN LISTS npuc_unit_tests)
 endforeach()
 
 if(npuc_decoder_sources)
-  add_executable(npu-decoder ${npuc_decoder_sources})
-  target_link_libraries(npu-decoder PRIVATE npuc_flags m)
+  add_executable(npu-decode ${npuc_decoder_sources})
+  target_link_libraries(npu-decode PRIVATE npuc_flags m)
 endif()
 
 if(TARGET npuc)
@@ -59,7 +61,7 @@ if(TARGET npuc)
     get_filename_component(folder "${folder}" NAME)
     add_test(NAME ${folder}/${name} COMMAND sh "${file}")
     set_tests_properties(${folder}/${name} PROPERTIES LABELS ${folder} TIMEOUT 1500 SKIP_RETURN_CODE 77
-      ENVIRONMENT "NPUC=$<TARGET_FILE:npuc>;NPUC_SOURCE_DIR=${PROJECT_SOURCE_DIR};NPUC_BINARY_DIR=${PROJECT_BINARY_DIR};NPUC_SCRATCH=${PROJECT_BINARY_DIR}/scratch/${folder}-${name}")
+      ENVIRONMENT "NPUC=$<TARGET_FILE:npuc>;NPU_DECODE=$<TARGET_FILE:npu-decode>;NPUC_SOURCE_DIR=${PROJECT_SOURCE_DIR};NPUC_BINARY_DIR=${PROJECT_BINARY_DIR};NPUC_SCRATCH=${PROJECT_BINARY_DIR}/scratch/${folder}-${name}")
   endforeach()
 endif()
 

@@ -58,19 +58,20 @@ static npu_list add_indices(writer *w, const int32_t *indices, int32_t count) {
   return list;
 }
 
+/* Pools grow in the order of these statements: never two of them in one initializer, whose order the language leaves open. */
 static void add_tensors(writer *w) {
   for (size_t i = 0; i < w->g->n_tensors; i++) {
     const qtensor *t = &w->g->tensors[i];
-    npu_tens_record r = {.name = add_string(w, t->name),
-                         .dtype = (uint8_t)t->type,
+    npu_tens_record r = {.dtype = (uint8_t)t->type,
                          .rank = (uint8_t)t->rank,
                          .role = (uint8_t)t->role,
                          .has_quant = t->has_quant,
                          .scale = t->scale,
                          .zero_point = t->zero_point,
                          .offset = t->data ? w->p->constant_offsets[i] : 0,
-                         .bytes = t->bytes,
-                         .source = add_string(w, t->source)};
+                         .bytes = t->bytes};
+    r.name = add_string(w, t->name);
+    r.source = add_string(w, t->source);
     memcpy(r.dims, t->dims, (size_t)t->rank * sizeof r.dims[0]);
     add(w, NPU_TENS, &r, sizeof r);
   }
@@ -79,14 +80,12 @@ static void add_tensors(writer *w) {
 static void add_nodes(writer *w) {
   for (size_t i = 0; i < w->g->n_nodes; i++) {
     const qnode *n = &w->g->nodes[i];
-    npu_node_record r = {.op = (uint32_t)n->op,
-                         .name = add_string(w, n->name),
-                         .inputs = add_indices(w, n->inputs, n->n_inputs),
-                         .outputs = add_indices(w, n->outputs, n->n_outputs),
-                         .attributes = {records(w, NPU_ATTR), (uint32_t)n->n_attributes},
-                         .place = n->on_npu,
-                         .reason = add_string(w, n->place_reason),
-                         .source = add_string(w, n->source)};
+    npu_node_record r = {.op = (uint32_t)n->op, .attributes = {records(w, NPU_ATTR), (uint32_t)n->n_attributes}, .place = n->on_npu};
+    r.name = add_string(w, n->name);
+    r.inputs = add_indices(w, n->inputs, n->n_inputs);
+    r.outputs = add_indices(w, n->outputs, n->n_outputs);
+    r.reason = add_string(w, n->place_reason);
+    r.source = add_string(w, n->source);
     for (int32_t k = 0; k < n->n_attributes; k++) {
       npu_attr_record attribute = {.key = (uint32_t)n->attributes[k].key,
                                    .values = add_ints(w, n->attributes[k].values, n->attributes[k].count)};

@@ -271,7 +271,7 @@ static bool has_positive_steps(const question *q) {
   return true;
 }
 
-static bool never(const question *q) {
+static bool has_hardware(const question *q) {
   (void)q;
   return false;
 }
@@ -360,11 +360,11 @@ static const predicate softmax_rules[] = {DTYPES,
                                           {"has_few_rows", has_few_rows, "more rows than the row file has entries"},
                                           FITS,
                                           END};
-static const predicate logsoftmax_rules[] = {{"never", never, "the vector unit has no logarithm"}, END};
-static const predicate transpose_rules[] = {{"never", never, "there is no transposing path for activations"}, END};
-static const predicate gather_rules[] = {{"never", never, "there is no indexed access"}, END};
-static const predicate argmax_rules[] = {{"never", never, "there is no reduction to an index"}, END};
-static const predicate unknown_rules[] = {{"never", never, "the operator is not one of the machine's"}, END};
+static const predicate logsoftmax_rules[] = {{"has_hardware", has_hardware, "the vector unit has no logarithm"}, END};
+static const predicate transpose_rules[] = {{"has_hardware", has_hardware, "there is no transposing path for activations"}, END};
+static const predicate gather_rules[] = {{"has_hardware", has_hardware, "there is no indexed access"}, END};
+static const predicate argmax_rules[] = {{"has_hardware", has_hardware, "there is no reduction to an index"}, END};
+static const predicate unknown_rules[] = {{"has_hardware", has_hardware, "the operator is not one of the machine's"}, END};
 
 static const predicate *rules_of(qop op) {
   switch (op) {

@@ -43,11 +43,11 @@ typedef struct npuc_compile_options {
   size_t n_targets; /* at least 1 */
   /* DATA and SPEC as on the command line (docs/cli.md); NULL: none. */
   const char *calibration, *evaluation, *preprocess, *reference;
-  const char *observer;  /* NULL: the default */
-  double max_drop;       /* accuracy points that quantization may cost; 0.5 after init */
-  size_t threads;        /* 0: all processors */
+  const char *observer; /* NULL: the default */
+  double max_drop;      /* accuracy points that quantization may cost; 0.5 after init */
+  size_t threads;       /* 0: all processors */
   uint64_t seed;
-  bool force;            /* do again what has not changed */
+  bool force;                                                           /* do again what has not changed */
   void (*on_diagnostic)(void *user, const npuc_diagnostic *diagnostic); /* when the compile has ended, in order */
   void (*on_stage)(void *user, const char *stage, const char *target, const char *status, double seconds);
   void (*on_progress)(void *user, const char *what, uint64_t done, uint64_t total);

@@ -67,12 +67,14 @@ typedef struct npuc_session_options {
 } npuc_session_options;
 
 /* Plans and takes all memory that runs will need. options may be NULL. */
-NPUC_API npuc_status npuc_session_create(const npuc_program *program, const npuc_session_options *options, npuc_session **out_session, npuc_error *out_error) NPUC_MUST_USE;
+NPUC_API npuc_status npuc_session_create(const npuc_program *program, const npuc_session_options *options, npuc_session **out_session,
+                                         npuc_error *out_error) NPUC_MUST_USE;
 NPUC_API void npuc_session_destroy(npuc_session *session);
 /* Bytes of activation memory. */
 NPUC_API size_t npuc_session_memory(const npuc_session *session);
 /* inputs[i], outputs[i]: buffers of npuc_port.bytes; they may be at any alignment that their dtype allows. */
-NPUC_API npuc_status npuc_session_run(npuc_session *session, const void *const *inputs, void *const *outputs, npuc_error *out_error) NPUC_MUST_USE;
+NPUC_API npuc_status npuc_session_run(npuc_session *session, const void *const *inputs, void *const *outputs,
+                                      npuc_error *out_error) NPUC_MUST_USE;
 
 /* The boundary (docs/numerics.md section 4): q = clamp(round_half_even(x / scale) + zero_point), and back. n elements; the port must be quantized and of 8 bits. */
 NPUC_API void npuc_port_quantize(const npuc_port *port, const float *x, void *q, size_t n);

@@ -116,7 +116,8 @@ static const char *recorded(const build *b, const char *key) {
 /* The command line's value over the recorded one; an override is said. */
 static const char *merged(cli *c, build *b, const char *name, const char *key) {
   const char *given = npuc_cli_value(&c->line, name), *before = recorded(b, key);
-  if (given && before && strcmp(given, before) != 0) npuc_note(c->diag, NPUC_DIAG_E0925, &(diag_place){.attribute = name}, "%s replaces the recorded %s", given, before);
+  if (given && before && strcmp(given, before) != 0)
+    npuc_note(c->diag, NPUC_DIAG_E0925, &(diag_place){.attribute = name}, "%s replaces the recorded %s", given, before);
   return given ? given : before;
 }
 
@@ -128,7 +129,8 @@ static npuc_status apply_setting(cli *c, build_options *o, const char *key, cons
       o->observer = npuc_observer_name(kind);
       return NPUC_OK;
     }
-    return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = key}, "observers are min-max, percentile, mse and kl, not '%s'", text);
+    return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = key}, "observers are min-max, percentile, mse and kl, not '%s'",
+                     text);
   }
   if (strcmp(key, keys[1]) == 0) {
     o->bias_correction = strcmp(text, "true") == 0;
@@ -208,7 +210,11 @@ static void print_graph(void *user, const char *pass, const graph *g) {
 static npuc_status controls(cli *c, build *b) {
   long long limit;
   NPUC_TRY(npuc_cli_int(c->diag, &c->line, "--pass-limit", 0, INT32_MAX, -1, &limit));
-  b->controls = (pass_controls){.limit = limit, .stop_after = npuc_cli_value(&c->line, "--stop-after"), .print_after = npuc_cli_value(&c->line, "--print-after"), .print = print_graph, .user = c};
+  b->controls = (pass_controls){.limit = limit,
+                                .stop_after = npuc_cli_value(&c->line, "--stop-after"),
+                                .print_after = npuc_cli_value(&c->line, "--print-after"),
+                                .print = print_graph,
+                                .user = c};
   return NPUC_OK;
 }
 
@@ -219,7 +225,8 @@ npuc_status npuc_cli_build_options(cli *c, build *b, const char *model) {
   json_t *before = json_object_get(b->manifest, "options");
   b->seed = npuc_cli_value(&c->line, "--seed") ? c->seed : (uint64_t)json_integer_value(json_object_get(before, "seed"));
   o->model = model ? model : recorded(b, "model");
-  if (!o->model) return npuc_fail(c->diag, NPUC_DIAG_E0905, &(diag_place){.file = b->path}, "the build records no model: start it with a model");
+  if (!o->model)
+    return npuc_fail(c->diag, NPUC_DIAG_E0905, &(diag_place){.file = b->path}, "the build records no model: start it with a model");
   o->calib = merged(c, b, "--calib", "calib");
   o->eval = merged(c, b, "--eval", "eval");
   o->preprocess = merged(c, b, "--preprocess", "preprocess");

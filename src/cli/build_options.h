@@ -6,7 +6,8 @@
 #include "cli/cli.h"
 #include "stages/stages.h"
 
-extern const option_group npuc_cli_target_group, npuc_cli_model_group, npuc_cli_data_group, npuc_cli_quantize_group, npuc_cli_pass_group, npuc_cli_pipeline_group;
+extern const option_group npuc_cli_target_group, npuc_cli_model_group, npuc_cli_data_group, npuc_cli_quantize_group, npuc_cli_pass_group,
+    npuc_cli_pipeline_group;
 
 /* Parsers of the shared spellings. "N=1" / "image=1x3x32x32" / "1x3x32x32". */
 npuc_status npuc_cli_dims(cli *c, const char *name, const symbol_binding **out_dims, size_t *out_count) NPUC_MUST_USE;

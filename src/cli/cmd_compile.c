@@ -29,8 +29,9 @@ static void summarize(cli *c, build *b) {
     json_t *metric = json_object_get(json_object_get(quantized, "gate"), "metric");
     if (metric) {
       npuc_cli_set(c, "accuracy", json_incref(metric));
-      npuc_cli_say(c, "%s: top-1 float %.2f %%, integer %.2f %% of %lld samples\n", t, json_number_value(json_object_get(metric, "float_top1")),
-                   json_number_value(json_object_get(metric, "integer_top1")), (long long)json_integer_value(json_object_get(metric, "samples")));
+      npuc_cli_say(c, "%s: top-1 float %.2f %%, integer %.2f %% of %lld samples\n", t,
+                   json_number_value(json_object_get(metric, "float_top1")), json_number_value(json_object_get(metric, "integer_top1")),
+                   (long long)json_integer_value(json_object_get(metric, "samples")));
     }
     json_t *cycles = json_object_get(verified, "cycles");
     if (cycles) {
@@ -90,7 +91,9 @@ static npuc_status run_compile(cli *c) {
   stage_id from, to;
   NPUC_TRY(stage_option(c, "--from", STAGE_BASELINE, &from));
   NPUC_TRY(stage_option(c, "--to", STAGE_VERIFY, &to));
-  if (from > to) return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--from"}, "--from %s is after --to %s", npuc_stage_name(from), npuc_stage_name(to));
+  if (from > to)
+    return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--from"}, "--from %s is after --to %s", npuc_stage_name(from),
+                     npuc_stage_name(to));
   stage_id strike = npuc_cli_value(&c->line, "--from") ? from : npuc_cli_flag(&c->line, "--force") ? STAGE_BASELINE : STAGE_COUNT;
   if (!out && npuc_build_is(model)) return in_build(c, model, NULL, STAGE_BASELINE, to, strike);
   if (!out) return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--output"}, "-o OUT is needed: the folder to build in");
@@ -117,12 +120,21 @@ static npuc_status run_stage(cli *c) {
   return in_build(c, argument, NULL, s, s, strike);
 }
 
-static const option_group *const all_groups[] = {&npuc_cli_target_group, &npuc_cli_model_group, &npuc_cli_data_group, &npuc_cli_quantize_group, &npuc_cli_pass_group, &npuc_cli_pipeline_group, NULL};
-static const option_group *const model_groups[] = {&npuc_cli_model_group, &npuc_cli_data_group, &npuc_cli_pass_group, &npuc_cli_pipeline_group, NULL};
+static const option_group *const all_groups[] = {&npuc_cli_target_group,
+                                                 &npuc_cli_model_group,
+                                                 &npuc_cli_data_group,
+                                                 &npuc_cli_quantize_group,
+                                                 &npuc_cli_pass_group,
+                                                 &npuc_cli_pipeline_group,
+                                                 NULL};
+static const option_group *const model_groups[] = {&npuc_cli_model_group, &npuc_cli_data_group, &npuc_cli_pass_group,
+                                                   &npuc_cli_pipeline_group, NULL};
 
 static const char *const compile_examples[] = {
-    "npuc compile examples/demo/model.onnx -t refnpu-n16 -o out --calib examples/demo/calib.npy --eval examples/demo/test.npy --preprocess scale=1/255",
-    "npuc compile examples/demo/model.onnx -t refnpu-n8 -t refnpu-n32 -o out2 --calib examples/demo/calib.npy --preprocess scale=1/255", NULL};
+    "npuc compile examples/demo/model.onnx -t refnpu-n16 -o out --calib examples/demo/calib.npy --eval examples/demo/test.npy --preprocess "
+    "scale=1/255",
+    "npuc compile examples/demo/model.onnx -t refnpu-n8 -t refnpu-n32 -o out2 --calib examples/demo/calib.npy --preprocess scale=1/255",
+    NULL};
 
 const command npuc_command_compile = {.name = "compile",
                                       .arguments = "MODEL",
@@ -133,10 +145,16 @@ const command npuc_command_compile = {.name = "compile",
                                       .examples = compile_examples,
                                       .run = run_compile};
 
-#define STAGE_COMMAND(symbol, text, stage_groups, sentence)                                                                     \
-  static const char *const symbol##_examples[] = {"npuc " text " out", NULL};                                                   \
-  const command npuc_command_##symbol = {.name = text, .arguments = "OUT", .purpose = sentence, .min_arguments = 1,             \
-                                         .max_arguments = 1, .groups = stage_groups, .examples = symbol##_examples, .run = run_stage}
+#define STAGE_COMMAND(symbol, text, stage_groups, sentence)                   \
+  static const char *const symbol##_examples[] = {"npuc " text " out", NULL}; \
+  const command npuc_command_##symbol = {.name = text,                        \
+                                         .arguments = "OUT",                  \
+                                         .purpose = sentence,                 \
+                                         .min_arguments = 1,                  \
+                                         .max_arguments = 1,                  \
+                                         .groups = stage_groups,              \
+                                         .examples = symbol##_examples,       \
+                                         .run = run_stage}
 
 STAGE_COMMAND(baseline, "baseline", model_groups, "stage 0: record what the source model answers");
 STAGE_COMMAND(import, "import", model_groups, "stage 1: read the source into 1-import.onnx");

@@ -37,7 +37,9 @@ static bool within(const tolerance *t, const comparison *c, const cli *cli_) {
   return c->cosine >= t->cosine && c->sqnr_db >= t->sqnr;
 }
 
-static bool same_scale(const quant *a, const quant *b) { return a && b && a->axis == b->axis && npuc_tensor_equal(&a->scale, &b->scale) && npuc_tensor_equal(&a->zero_point, &b->zero_point); }
+static bool same_scale(const quant *a, const quant *b) {
+  return a && b && a->axis == b->axis && npuc_tensor_equal(&a->scale, &b->scale) && npuc_tensor_equal(&a->zero_point, &b->zero_point);
+}
 
 static npuc_status add(diag *d, comparison_sum *sum, const quant *qa, const tensor *a, const quant *qb, const tensor *b) {
   if ((!qa && !qb) || (same_scale(qa, qb) && a->type == b->type)) return npuc_compare_add(d, sum, a, b);
@@ -74,7 +76,8 @@ static npuc_status get_sample(void *user, diag *d, size_t index, tensor *out_inp
 }
 
 static npuc_status open_fixed(cli *c, const sample_port *ports, samples *s) {
-  const char **names = (const char **)npuc_arena_array(c->arena, s->n_ports + 1, sizeof(char *)), **files = (const char **)npuc_arena_array(c->arena, s->n_ports + 1, sizeof(char *));
+  const char **names = (const char **)npuc_arena_array(c->arena, s->n_ports + 1, sizeof(char *)),
+             **files = (const char **)npuc_arena_array(c->arena, s->n_ports + 1, sizeof(char *));
   for (size_t i = 0; i < s->n_ports; i++) names[i] = ports[i].name;
   NPUC_TRY(npuc_cli_input_files(c, names, NULL, s->n_ports, files));
   s->fixed = NPUC_NEW_ARRAY(c->arena, s->n_ports + 1, tensor);
@@ -156,8 +159,9 @@ static npuc_status report(cli *c, const pairwise *p, size_t n_samples) {
   for (size_t k = 0; k < p->n_outputs; k++) {
     const comparison *r = &p->sums[k].result;
     json_array_append_new(list, npuc_comparison_json(p->a[k].name, r));
-    npuc_cli_say(c, "%s: %lld of %lld differ, max|d| %.3g, rmse %.3g, cosine %.8f, SQNR %.1f dB, argmax agrees %lld of %lld\n", p->a[k].name, (long long)r->different,
-                 (long long)r->elements, r->max_abs, r->rmse, r->cosine, r->sqnr_db, (long long)r->rows_agree, (long long)r->rows);
+    npuc_cli_say(c, "%s: %lld of %lld differ, max|d| %.3g, rmse %.3g, cosine %.8f, SQNR %.1f dB, argmax agrees %lld of %lld\n",
+                 p->a[k].name, (long long)r->different, (long long)r->elements, r->max_abs, r->rmse, r->cosine, r->sqnr_db,
+                 (long long)r->rows_agree, (long long)r->rows);
     if (within(&t, r, c)) continue;
     if (pass) worst = p->a[k].name;
     pass = false;
@@ -167,7 +171,8 @@ static npuc_status report(cli *c, const pairwise *p, size_t n_samples) {
   npuc_cli_set(c, "pass", json_boolean(pass));
   npuc_cli_say(c, "%s over %zu samples\n", pass ? "pass" : "differ", n_samples);
   if (pass) return NPUC_OK;
-  return npuc_fail(c->diag, NPUC_DIAG_E0920, &(diag_place){.node = worst}, "the outputs differ by more than %s", t.any ? "the tolerance" : "nothing: no tolerance was given");
+  return npuc_fail(c->diag, NPUC_DIAG_E0920, &(diag_place){.node = worst}, "the outputs differ by more than %s",
+                   t.any ? "the tolerance" : "nothing: no tolerance was given");
 }
 
 static npuc_status compare_outputs(cli *c, engine *a, engine *b, samples *s) {
@@ -227,13 +232,16 @@ static npuc_status compare_values(cli *c, const graph *ga, const executor *ea, c
 }
 
 static npuc_status compare_nodes(cli *c, engine *a, engine *b, samples *s) {
-  if (!a->model.module || !b->model.module) return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--nodes"}, "--nodes compares two ONNX models; use `run X.npu --observe` for a program");
+  if (!a->model.module || !b->model.module)
+    return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--nodes"},
+                     "--nodes compares two ONNX models; use `run X.npu --observe` for a program");
   const sample_port *ports = npuc_runner_ports(a->runner, &s->n_ports);
   tensor *floats = NPUC_NEW_ARRAY(c->arena, s->n_ports + 1, tensor);
   executor *ea = NULL, *eb = NULL;
   json_t *list = json_array();
   npuc_status status = NPUC_OK;
-  for (size_t i = 0; i < s->n_ports && status == NPUC_OK; i++) status = npuc_tensor_create(c->diag, ports[i].type, &ports[i].shape, &floats[i]);
+  for (size_t i = 0; i < s->n_ports && status == NPUC_OK; i++)
+    status = npuc_tensor_create(c->diag, ports[i].type, &ports[i].shape, &floats[i]);
   if (status == NPUC_OK) status = get_sample(s, c->diag, 0, floats);
   if (status == NPUC_OK) status = run_kept(c, a->model.module->graphs[0], floats, &ea);
   if (status == NPUC_OK) status = run_kept(c, b->model.module->graphs[0], floats, &eb);
@@ -277,8 +285,15 @@ static const option options[] = {
 };
 static const option_group group = {"Diff", options, sizeof options / sizeof *options};
 static const option_group *const groups[] = {&group, NULL};
-static const char *const examples[] = {"npuc diff build/demo@static build/demo@quantize --data examples/demo/test.npy --samples 64 --sqnr 15",
-                                       "npuc diff build/demo@quantize build/demo --engine simulator --data examples/demo/test.npy --samples 32", NULL};
+static const char *const examples[] = {
+    "npuc diff build/demo@static build/demo@quantize --data examples/demo/test.npy --samples 64 --sqnr 15",
+    "npuc diff build/demo@quantize build/demo --engine simulator --data examples/demo/test.npy --samples 32", NULL};
 
-const command npuc_command_diff = {
-    .name = "diff", .arguments = "A B", .purpose = "compare two models on the same inputs", .min_arguments = 2, .max_arguments = 2, .groups = groups, .examples = examples, .run = run};
+const command npuc_command_diff = {.name = "diff",
+                                   .arguments = "A B",
+                                   .purpose = "compare two models on the same inputs",
+                                   .min_arguments = 2,
+                                   .max_arguments = 2,
+                                   .groups = groups,
+                                   .examples = examples,
+                                   .run = run};

@@ -34,16 +34,18 @@ static npuc_status count(cli *c, engine *e) {
   npuc_cli_set(c, "right", json_integer((json_int_t)found.top1));
   npuc_cli_set(c, "top1", json_real(npuc_percent(found.top1, found.samples)));
   npuc_cli_set(c, "top5", json_real(npuc_percent(found.top5, found.samples)));
-  npuc_cli_say(c, "top-1 %.2f %% (%zu of %zu), top-5 %.2f %%, %.0f samples/s\n", npuc_percent(found.top1, found.samples), found.top1, found.samples,
-               npuc_percent(found.top5, found.samples), seconds > 0 ? (double)found.samples / seconds : 0.0);
+  npuc_cli_say(c, "top-1 %.2f %% (%zu of %zu), top-5 %.2f %%, %.0f samples/s\n", npuc_percent(found.top1, found.samples), found.top1,
+               found.samples, npuc_percent(found.top5, found.samples), seconds > 0 ? (double)found.samples / seconds : 0.0);
   return NPUC_OK;
 }
 
 static npuc_status run(cli *c) {
   const char *task = npuc_cli_value(&c->line, "--task");
-  if (task && strcmp(task, "classify") != 0) return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--task"}, "--task is classify, not '%s'", task);
+  if (task && strcmp(task, "classify") != 0)
+    return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--task"}, "--task is classify, not '%s'", task);
   engine e = {0};
-  npuc_status status = npuc_engine_open(c->diag, c->arena, c->pool, c->line.arguments[0], npuc_cli_value(&c->line, "--engine"), bind, c, &e);
+  npuc_status status =
+      npuc_engine_open(c->diag, c->arena, c->pool, c->line.arguments[0], npuc_cli_value(&c->line, "--engine"), bind, c, &e);
   if (status == NPUC_OK) status = count(c, &e);
   npuc_engine_close(&e);
   return status;
@@ -59,7 +61,14 @@ static const option options[] = {
 };
 static const option_group group = {"Eval", options, sizeof options / sizeof *options};
 static const option_group *const groups[] = {&group, NULL};
-static const char *const examples[] = {"npuc eval build/demo@quantize --data examples/demo/test.npy", "npuc eval build/demo --data examples/demo/test.npy --engine simulator --limit 100", NULL};
+static const char *const examples[] = {"npuc eval build/demo@quantize --data examples/demo/test.npy",
+                                       "npuc eval build/demo --data examples/demo/test.npy --engine simulator --limit 100", NULL};
 
-const command npuc_command_eval = {
-    .name = "eval", .arguments = "MODEL", .purpose = "measure accuracy on labelled data", .min_arguments = 1, .max_arguments = 1, .groups = groups, .examples = examples, .run = run};
+const command npuc_command_eval = {.name = "eval",
+                                   .arguments = "MODEL",
+                                   .purpose = "measure accuracy on labelled data",
+                                   .min_arguments = 1,
+                                   .max_arguments = 1,
+                                   .groups = groups,
+                                   .examples = examples,
+                                   .run = run};

@@ -53,5 +53,9 @@ static npuc_status run(cli *c) {
 
 static const char *const examples[] = {"npuc explain E0901", "npuc explain gate-accuracy", "npuc explain", NULL};
 
-const command npuc_command_explain = {
-    .name = "explain", .arguments = "[CODE]", .purpose = "tell what a diagnostic means and what to do", .max_arguments = 1, .examples = examples, .run = run};
+const command npuc_command_explain = {.name = "explain",
+                                      .arguments = "[CODE]",
+                                      .purpose = "tell what a diagnostic means and what to do",
+                                      .max_arguments = 1,
+                                      .examples = examples,
+                                      .run = run};

@@ -120,12 +120,15 @@ static json_t *nodes_json(cli *c, const module *m, const graph *g, bool say) {
   NPUC_EACH_NODE(g, n) {
     const value *y = n->n_outputs ? n->outputs[0] : NULL;
     const char *text = y ? shape_text(c->arena, m, &y->shape) : "";
-    json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:f}", "name", n->name, "op", n->op->type, "domain", n->op->domain, "shape", text, "macs", npuc_node_cost(n).macs);
+    json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:f}", "name", n->name, "op", n->op->type, "domain", n->op->domain, "shape", text, "macs",
+                          npuc_node_cost(n).macs);
     if (n->place) json_object_set_new(o, "place", json_string(n->place));
     if (n->place_reason) json_object_set_new(o, "reason", json_string(n->place_reason));
     if (n->location && n->location->name) json_object_set_new(o, "source", json_string(n->location->name));
     json_array_append_new(list, o);
-    if (say) npuc_cli_say(c, "  %-14s %-40s %-20s %s%s%s\n", n->op->type, n->name, text, n->place ? n->place : "", n->place_reason ? ": " : "", n->place_reason ? n->place_reason : "");
+    if (say)
+      npuc_cli_say(c, "  %-14s %-40s %-20s %s%s%s\n", n->op->type, n->name, text, n->place ? n->place : "", n->place_reason ? ": " : "",
+                   n->place_reason ? n->place_reason : "");
   }
   return list;
 }
@@ -133,13 +136,15 @@ static json_t *nodes_json(cli *c, const module *m, const graph *g, bool say) {
 static void inspect_graph(cli *c, const module *m, const graph *g, json_t *parts) {
   census s = {0};
   take_census(g, &s);
-  json_t *part = json_pack("{s:s, s:o, s:o, s:o, s:I, s:f, s:i}", "name", g->name ? g->name : "main", "inputs", ports_json(m, g->inputs, g->n_inputs), "outputs",
-                           ports_json(m, g->outputs, g->n_outputs), "ops", s.ops, "parameters", (json_int_t)s.parameters, "macs", s.macs, "nodes", (int)s.nodes);
+  json_t *part = json_pack("{s:s, s:o, s:o, s:o, s:I, s:f, s:i}", "name", g->name ? g->name : "main", "inputs",
+                           ports_json(m, g->inputs, g->n_inputs), "outputs", ports_json(m, g->outputs, g->n_outputs), "ops", s.ops,
+                           "parameters", (json_int_t)s.parameters, "macs", s.macs, "nodes", (int)s.nodes);
   json_object_set_new(part, "dtypes", s.dtypes);
   json_object_set_new(part, "dynamic_dims", dynamic_dims(m, g));
   json_t *largest = json_array();
   for (size_t i = 0; i < 5 && s.largest[i]; i++)
-    json_array_append_new(largest, json_pack("{s:s, s:s, s:I}", "name", s.largest[i]->name, "dtype", npuc_dtype_name(s.largest[i]->type), "bytes", (json_int_t)s.largest[i]->constant->bytes));
+    json_array_append_new(largest, json_pack("{s:s, s:s, s:I}", "name", s.largest[i]->name, "dtype", npuc_dtype_name(s.largest[i]->type),
+                                             "bytes", (json_int_t)s.largest[i]->constant->bytes));
   json_object_set_new(part, "largest_tensors", largest);
   npuc_cli_say(c, "part %s: %zu nodes, %" PRId64 " parameters, %.4g MACs\n", g->name ? g->name : "main", s.nodes, s.parameters, s.macs);
   say_ports(c, m, "input", g->inputs, g->n_inputs);
@@ -178,5 +183,11 @@ static const option_group group = {"Inspect", options, sizeof options / sizeof *
 static const option_group *const groups[] = {&group, NULL};
 static const char *const examples[] = {"npuc inspect examples/demo/model.onnx --ops", "npuc inspect build/demo@adapt --nodes", NULL};
 
-const command npuc_command_inspect = {
-    .name = "inspect", .arguments = "MODEL", .purpose = "show what is in a model", .min_arguments = 1, .max_arguments = 1, .groups = groups, .examples = examples, .run = run};
+const command npuc_command_inspect = {.name = "inspect",
+                                      .arguments = "MODEL",
+                                      .purpose = "show what is in a model",
+                                      .min_arguments = 1,
+                                      .max_arguments = 1,
+                                      .groups = groups,
+                                      .examples = examples,
+                                      .run = run};

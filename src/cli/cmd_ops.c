@@ -8,7 +8,8 @@
 static json_t *describe_ports(const op_port *ports, int32_t n) {
   json_t *list = json_array();
   for (int32_t i = 0; i < n; i++)
-    json_array_append_new(list, json_pack("{s:s, s:b, s:b}", "name", ports[i].name, "optional", (int)ports[i].optional, "variadic", (int)ports[i].variadic));
+    json_array_append_new(
+        list, json_pack("{s:s, s:b, s:b}", "name", ports[i].name, "optional", (int)ports[i].optional, "variadic", (int)ports[i].variadic));
   return list;
 }
 
@@ -27,7 +28,8 @@ static void show(const cli *c, const op_def *op) {
   npuc_cli_say(c, "%s%s%s: %s\n", op->domain, *op->domain ? "." : "", op->type, op->summary ? op->summary : "");
   if (op->formula) npuc_cli_say(c, "  %s\n", op->formula);
   for (int32_t i = 0; i < op->n_inputs; i++)
-    npuc_cli_say(c, "  input  %-14s %s%s\n", op->inputs[i].name, op->inputs[i].optional ? "(optional) " : "", op->inputs[i].doc ? op->inputs[i].doc : "");
+    npuc_cli_say(c, "  input  %-14s %s%s\n", op->inputs[i].name, op->inputs[i].optional ? "(optional) " : "",
+                 op->inputs[i].doc ? op->inputs[i].doc : "");
   for (int32_t i = 0; i < op->n_attributes; i++)
     npuc_cli_say(c, "  attribute %-18s %s\n", op->attributes[i].name, op->attributes[i].doc ? op->attributes[i].doc : "");
   if (op->source) npuc_cli_say(c, "  source: %s\n", op->source);
@@ -42,8 +44,10 @@ static npuc_status run(cli *c) {
     if (!op || (name && strcmp(op->type, name) != 0)) continue;
     found = true;
     json_array_append_new(list, describe(op));
-    if (name) show(c, op);
-    else npuc_cli_say(c, "%-5s %-20s %s\n", op->domain, op->type, op->summary ? op->summary : "");
+    if (name)
+      show(c, op);
+    else
+      npuc_cli_say(c, "%-5s %-20s %s\n", op->domain, op->type, op->summary ? op->summary : "");
   }
   npuc_cli_set(c, "operators", list);
   if (found) return NPUC_OK;
@@ -55,5 +59,9 @@ static npuc_status run(cli *c) {
 
 static const char *const examples[] = {"npuc ops", "npuc ops Conv", NULL};
 
-const command npuc_command_ops = {
-    .name = "ops", .arguments = "[NAME]", .purpose = "list the operators, or show one", .max_arguments = 1, .examples = examples, .run = run};
+const command npuc_command_ops = {.name = "ops",
+                                  .arguments = "[NAME]",
+                                  .purpose = "list the operators, or show one",
+                                  .max_arguments = 1,
+                                  .examples = examples,
+                                  .run = run};

@@ -44,8 +44,9 @@ npuc_status npuc_cli_output(cli *c, json_t *list, const char *name, const tensor
   }
   npuc_cli_say(c, "%s  %s [", name, npuc_dtype_name(t->type));
   for (int32_t k = 0; k < t->shape.rank; k++) npuc_cli_say(c, "%s%" PRId64, k ? "," : "", t->shape.dims[k]);
-  npuc_cli_say(c, "]  min %.6g max %.6g mean %.6g%s%s\n", json_number_value(json_object_get(o, "min")), json_number_value(json_object_get(o, "max")),
-               json_number_value(json_object_get(o, "mean")), folder ? "  " : "", folder ? json_string_value(json_object_get(o, "file")) : "");
+  npuc_cli_say(c, "]  min %.6g max %.6g mean %.6g%s%s\n", json_number_value(json_object_get(o, "min")),
+               json_number_value(json_object_get(o, "max")), json_number_value(json_object_get(o, "mean")), folder ? "  " : "",
+               folder ? json_string_value(json_object_get(o, "file")) : "");
   return NPUC_OK;
 }
 
@@ -71,7 +72,8 @@ static npuc_status execute(cli *c, const opened_model *m, tensor *inputs) {
   json_t *list = json_array();
   npuc_status status = npuc_executor_create(c->diag, g, &options, &e);
   if (status == NPUC_OK) status = npuc_executor_run(e, c->diag, inputs, outputs);
-  for (size_t i = 0; i < g->n_outputs && status == NPUC_OK; i++) status = npuc_cli_output(c, list, g->outputs[i]->name, &outputs[i], g->outputs[i]->quant);
+  for (size_t i = 0; i < g->n_outputs && status == NPUC_OK; i++)
+    status = npuc_cli_output(c, list, g->outputs[i]->name, &outputs[i], g->outputs[i]->quant);
   npuc_cli_set(c, "outputs", list);
   if (watching) npuc_cli_set(c, "values", json_incref(seen.list));
   json_decref(seen.list);
@@ -105,5 +107,11 @@ static const option_group group = {"Run", options, sizeof options / sizeof *opti
 static const option_group *const groups[] = {&group, NULL};
 static const char *const examples[] = {"npuc run examples/demo/model.onnx --dim N=4", "npuc run build/demo --engine simulator", NULL};
 
-const command npuc_command_run = {
-    .name = "run", .arguments = "MODEL", .purpose = "run a model on inputs from files, or seeded random ones", .min_arguments = 1, .max_arguments = 1, .groups = groups, .examples = examples, .run = run};
+const command npuc_command_run = {.name = "run",
+                                  .arguments = "MODEL",
+                                  .purpose = "run a model on inputs from files, or seeded random ones",
+                                  .min_arguments = 1,
+                                  .max_arguments = 1,
+                                  .groups = groups,
+                                  .examples = examples,
+                                  .run = run};

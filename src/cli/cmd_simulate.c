@@ -12,10 +12,13 @@ static json_t *layers_json(cli *c, const npuc_program *p, const npu_report *r, j
   for (size_t i = 0; i < r->n_layers; i++) {
     const npu_layer_cost *l = &r->layers[i];
     const qnode *n = &p->graph->nodes[l->node];
-    json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "name", n->name, "op", npuc_qop_name(n->op), "source", n->source ? n->source : "", "cycles",
-                                          (json_int_t)l->cycles, "array_busy", (json_int_t)l->array_busy, "vector_busy", (json_int_t)l->vector_busy, "dma_busy", (json_int_t)l->dma_busy,
-                                          "array_stall", (json_int_t)l->array_stall, "macs", (json_int_t)l->macs, "utilization", l->utilization));
-    npuc_cli_say(c, "%-40s %-18s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 "  %5.1f %%\n", n->name, npuc_qop_name(n->op), l->cycles, l->array_busy, l->vector_busy, l->dma_busy, 100.0 * l->utilization);
+    json_array_append_new(
+        list, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "name", n->name, "op", npuc_qop_name(n->op), "source",
+                        n->source ? n->source : "", "cycles", (json_int_t)l->cycles, "array_busy", (json_int_t)l->array_busy, "vector_busy",
+                        (json_int_t)l->vector_busy, "dma_busy", (json_int_t)l->dma_busy, "array_stall", (json_int_t)l->array_stall, "macs",
+                        (json_int_t)l->macs, "utilization", l->utilization));
+    npuc_cli_say(c, "%-40s %-18s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 "  %5.1f %%\n", n->name, npuc_qop_name(n->op), l->cycles,
+                 l->array_busy, l->vector_busy, l->dma_busy, 100.0 * l->utilization);
   }
   return list;
 }
@@ -45,7 +48,8 @@ static npuc_status simulate(cli *c, npu_run *r) {
   NPUC_TRY(npuc_npu_engine_time(r->engine, c->diag, r->input_data, r->output_data, NULL, NULL, &timing));
   json_t *outputs = json_array();
   npuc_cli_set(c, "outputs", outputs);
-  for (size_t i = 0; i < r->n_outputs; i++) NPUC_TRY(npuc_cli_output(c, outputs, r->engine->outputs[i].name, &r->outputs[i], r->engine->outputs[i].quant));
+  for (size_t i = 0; i < r->n_outputs; i++)
+    NPUC_TRY(npuc_cli_output(c, outputs, r->engine->outputs[i].name, &r->outputs[i], r->engine->outputs[i].quant));
   NPUC_TRY(report_streams(c, p));
   uint32_t n = p->programs[0]->arch.n;
   double used = timing.cycles ? (double)timing.macs / ((double)timing.cycles * n * n) : 0.0;
@@ -55,12 +59,15 @@ static npuc_status simulate(cli *c, npu_run *r) {
   npuc_cli_set(c, "utilization", json_real(used));
   static const char *const queues[] = {"dma0", "dma1", "array", "vector"};
   json_t *units = json_object();
-  for (int q = 0; q < NPU_QUEUES; q++) json_object_set_new(units, queues[q], json_pack("{s:I, s:I}", "busy", (json_int_t)timing.busy[q], "stalled", (json_int_t)timing.stalled[q]));
+  for (int q = 0; q < NPU_QUEUES; q++)
+    json_object_set_new(units, queues[q],
+                        json_pack("{s:I, s:I}", "busy", (json_int_t)timing.busy[q], "stalled", (json_int_t)timing.stalled[q]));
   npuc_cli_set(c, "units", units);
   size_t host = 0;
   for (size_t i = 0; i < p->graph->n_nodes; i++) host += !p->graph->nodes[i].on_npu;
   npuc_cli_set(c, "host_nodes", json_integer((json_int_t)host));
-  npuc_cli_say(c, "%s: %" PRIu64 " cycles, %" PRIu64 " MACs, array used %.1f %%; %zu node%s on the host\n", p->programs[0]->arch.name, timing.cycles, timing.macs, 100.0 * used, host, host == 1 ? "" : "s");
+  npuc_cli_say(c, "%s: %" PRIu64 " cycles, %" PRIu64 " MACs, array used %.1f %%; %zu node%s on the host\n", p->programs[0]->arch.name,
+               timing.cycles, timing.macs, 100.0 * used, host, host == 1 ? "" : "s");
   return NPUC_OK;
 }
 
@@ -68,7 +75,8 @@ static npuc_status run(cli *c) {
   opened_model m;
   NPUC_TRY(npuc_model_find(c->diag, c->arena, c->line.arguments[0], &m));
   if (m.kind != MODEL_NPU) {
-    npuc_status status = npuc_fail(c->diag, NPUC_DIAG_E0906, &(diag_place){.file = m.label}, "simulate runs .npu programs; this is a model");
+    npuc_status status =
+        npuc_fail(c->diag, NPUC_DIAG_E0906, &(diag_place){.file = m.label}, "simulate runs .npu programs; this is a model");
     npuc_fix(c->diag, "npuc compile %s -t refnpu-n16 -o OUT --calib DATA", m.label);
     return status;
   }
@@ -90,5 +98,11 @@ static const option_group group = {"Simulate", options, sizeof options / sizeof 
 static const option_group *const groups[] = {&group, NULL};
 static const char *const examples[] = {"npuc simulate build/demo", "npuc simulate build/demo --trace build/demo.trace.json", NULL};
 
-const command npuc_command_simulate = {
-    .name = "simulate", .arguments = "FILE.npu", .purpose = "run a program in the NPU's simulator: cycles by layer", .min_arguments = 1, .max_arguments = 1, .groups = groups, .examples = examples, .run = run};
+const command npuc_command_simulate = {.name = "simulate",
+                                       .arguments = "FILE.npu",
+                                       .purpose = "run a program in the NPU's simulator: cycles by layer",
+                                       .min_arguments = 1,
+                                       .max_arguments = 1,
+                                       .groups = groups,
+                                       .examples = examples,
+                                       .run = run};

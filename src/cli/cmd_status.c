@@ -16,7 +16,8 @@ static const char *next_command(cli *c, build *b) {
   const char *target;
   stage_id next = npuc_pipeline_next(b, &target);
   const char *model = json_string_value(json_object_get(json_object_get(b->manifest, "options"), "model"));
-  if (next == STAGE_COUNT) return npuc_arena_printf(c->arena, "npuc simulate %s/model.npu", npuc_build_path(b, STAGE_BUILD, b->options.targets[0]));
+  if (next == STAGE_COUNT)
+    return npuc_arena_printf(c->arena, "npuc simulate %s/model.npu", npuc_build_path(b, STAGE_BUILD, b->options.targets[0]));
   if (next == STAGE_BASELINE) return npuc_arena_printf(c->arena, "npuc compile %s -t refnpu-n16 -o %s", model ? model : "MODEL", b->path);
   if (target) return npuc_arena_printf(c->arena, "npuc %s %s -t %s", npuc_stage_name(next), b->path, target);
   return npuc_arena_printf(c->arena, "npuc %s %s%s", npuc_stage_name(next), b->path, npuc_stage_per_target(next) ? " -t refnpu-n16" : "");
@@ -32,7 +33,8 @@ static void show_stages(cli *c, build *b, json_t *list, const char **out_newest)
       if (strncmp(key, name, n) != 0 || (key[n] != '\0' && key[n] != '.')) continue;
       *out_newest = name;
       const char *file = json_string_value(json_object_get(json_array_get(json_object_get(record, "outputs"), 0), "file"));
-      json_array_append_new(list, json_pack("{s:s, s:s, s:f}", "name", key, "file", file ? file : "", "seconds", json_number_value(json_object_get(record, "seconds"))));
+      json_array_append_new(list, json_pack("{s:s, s:s, s:f}", "name", key, "file", file ? file : "", "seconds",
+                                            json_number_value(json_object_get(record, "seconds"))));
       npuc_cli_say(c, "%d %-22s %s\n", s, key, file ? file : "");
     }
   }
@@ -55,5 +57,10 @@ static npuc_status run(cli *c) {
 
 static const char *const examples[] = {"npuc status out", NULL};
 
-const command npuc_command_status = {
-    .name = "status", .arguments = "OUT", .purpose = "say where a build stands and name the next command", .min_arguments = 1, .max_arguments = 1, .examples = examples, .run = run};
+const command npuc_command_status = {.name = "status",
+                                     .arguments = "OUT",
+                                     .purpose = "say where a build stands and name the next command",
+                                     .min_arguments = 1,
+                                     .max_arguments = 1,
+                                     .examples = examples,
+                                     .run = run};

@@ -54,5 +54,9 @@ static npuc_status run(cli *c) {
 
 static const char *const examples[] = {"npuc targets", "npuc targets refnpu-n16", NULL};
 
-const command npuc_command_targets = {
-    .name = "targets", .arguments = "[NAME]", .purpose = "list the targets, or show one with its operators and limits", .max_arguments = 1, .examples = examples, .run = run};
+const command npuc_command_targets = {.name = "targets",
+                                      .arguments = "[NAME]",
+                                      .purpose = "list the targets, or show one with its operators and limits",
+                                      .max_arguments = 1,
+                                      .examples = examples,
+                                      .run = run};

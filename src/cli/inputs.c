@@ -31,12 +31,14 @@ npuc_status npuc_cli_input_files(cli *c, const char *const *names, const char *c
       continue;
     }
     if (found == n) {
-      npuc_status status = npuc_fail(c->diag, NPUC_DIAG_E0921, &(diag_place){.attribute = "-i"}, "'%s' names no input of the model", texts[i]);
+      npuc_status status =
+          npuc_fail(c->diag, NPUC_DIAG_E0921, &(diag_place){.attribute = "-i"}, "'%s' names no input of the model", texts[i]);
       const char *near = npuc_nearest(npuc_arena_strn(c->arena, texts[i], length), names, n);
       npuc_fix(c->diag, "-i %s=FILE.npy", near ? near : n ? names[0] : "NAME");
       return status;
     }
-    if (out_files[found]) return npuc_fail(c->diag, NPUC_DIAG_E0103, &(diag_place){.attribute = "-i"}, "input '%s' is given twice", names[found]);
+    if (out_files[found])
+      return npuc_fail(c->diag, NPUC_DIAG_E0103, &(diag_place){.attribute = "-i"}, "input '%s' is given twice", names[found]);
     out_files[found] = equal + 1;
   }
   return NPUC_OK;
@@ -56,9 +58,12 @@ void npuc_cli_random(uint64_t seed, uint64_t stream, tensor *t) {
   bool bounded = npuc_dtype_bits(t->type) <= 8 && npuc_dtype_range(t->type, &lo, &hi);
   for (int64_t i = 0; i < n; i++) {
     uint64_t r = next_random(&state);
-    if (npuc_dtype_kind(t->type) == KIND_FLOAT) npuc_tensor_set(t, i, (double)(r >> 40) / 8388608.0 - 1.0);
-    else if (t->type == DTYPE_BOOL) npuc_tensor_set_int(t, i, (int64_t)(r >> 63));
-    else npuc_tensor_set_int(t, i, bounded ? lo + (int64_t)(r % (uint64_t)(hi - lo + 1)) : (int64_t)(r % 16));
+    if (npuc_dtype_kind(t->type) == KIND_FLOAT)
+      npuc_tensor_set(t, i, (double)(r >> 40) / 8388608.0 - 1.0);
+    else if (t->type == DTYPE_BOOL)
+      npuc_tensor_set_int(t, i, (int64_t)(r >> 63));
+    else
+      npuc_tensor_set_int(t, i, bounded ? lo + (int64_t)(r % (uint64_t)(hi - lo + 1)) : (int64_t)(r % 16));
   }
 }
 
@@ -89,7 +94,8 @@ static npuc_status check_fits(cli *c, const value *v, const char *file, const te
   }
   bool type = t->type == v->type || (v->quant && t->type == DTYPE_F32);
   if (fits && type) return NPUC_OK;
-  return npuc_fail(c->diag, NPUC_DIAG_E0921, &(diag_place){.file = file, .node = v->name}, "the input wants %s%s, the file holds %s of another %s", npuc_dtype_name(v->type),
+  return npuc_fail(c->diag, NPUC_DIAG_E0921, &(diag_place){.file = file, .node = v->name},
+                   "the input wants %s%s, the file holds %s of another %s", npuc_dtype_name(v->type),
                    v->quant ? " (or float32 to be quantized)" : "", npuc_dtype_name(t->type), fits ? "dtype" : "shape");
 }
 
@@ -103,14 +109,17 @@ static npuc_status input_from_file(cli *c, const value *v, const char *file, ten
     npuc_tensor_release(&t);
     return status;
   }
-  if (status != NPUC_OK) npuc_tensor_release(&t);
-  else *out = t;
+  if (status != NPUC_OK)
+    npuc_tensor_release(&t);
+  else
+    *out = t;
   return status;
 }
 
 static npuc_status random_input(cli *c, const value *v, uint64_t stream, tensor *out) {
   if (!npuc_shape_is_static(&v->shape)) {
-    npuc_status status = npuc_fail(c->diag, NPUC_DIAG_E0913, &(diag_place){.node = v->name}, "input '%s' has a dim that is not a number", v->name);
+    npuc_status status =
+        npuc_fail(c->diag, NPUC_DIAG_E0913, &(diag_place){.node = v->name}, "input '%s' has a dim that is not a number", v->name);
     npuc_fix(c->diag, "--dim SYMBOL=N");
     return status;
   }
@@ -122,14 +131,17 @@ static npuc_status random_input(cli *c, const value *v, uint64_t stream, tensor 
 npuc_status npuc_cli_graph_inputs(cli *c, const opened_model *m, tensor **out_inputs) {
   graph *g = m->module->graphs[0];
   size_t n = g->n_inputs;
-  const char **names = (const char **)npuc_arena_array(c->arena, n + 1, sizeof(char *)), **files = (const char **)npuc_arena_array(c->arena, n + 1, sizeof(char *));
+  const char **names = (const char **)npuc_arena_array(c->arena, n + 1, sizeof(char *)),
+             **files = (const char **)npuc_arena_array(c->arena, n + 1, sizeof(char *));
   const char **sources = (const char **)npuc_arena_array(c->arena, n + 1, sizeof(char *));
   for (size_t i = 0; i < n; i++) names[i] = g->inputs[i]->name, sources[i] = npuc_source_name(g, c->arena, g->inputs[i]->name);
   *out_inputs = NPUC_NEW_ARRAY(c->arena, n + 1, tensor);
   NPUC_TRY(npuc_cli_input_files(c, names, sources, n, files));
   for (size_t i = 0; i < n; i++) {
-    if (files[i]) NPUC_TRY(input_from_file(c, g->inputs[i], files[i], &(*out_inputs)[i]));
-    else NPUC_TRY(random_input(c, g->inputs[i], i, &(*out_inputs)[i]));
+    if (files[i])
+      NPUC_TRY(input_from_file(c, g->inputs[i], files[i], &(*out_inputs)[i]));
+    else
+      NPUC_TRY(random_input(c, g->inputs[i], i, &(*out_inputs)[i]));
   }
   return NPUC_OK;
 }

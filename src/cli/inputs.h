@@ -10,7 +10,8 @@
 /* DIR/NAME.npy with characters that no file name takes replaced. */
 const char *npuc_cli_port_path(arena *a, const char *folder, const char *name);
 /* The file that -i names for this port (by either name), or NULL; every -i must name a port of the list, else E0921. */
-npuc_status npuc_cli_input_files(cli *c, const char *const *names, const char *const *source_names, size_t n, const char **out_files) NPUC_MUST_USE;
+npuc_status npuc_cli_input_files(cli *c, const char *const *names, const char *const *source_names, size_t n,
+                                 const char **out_files) NPUC_MUST_USE;
 /* Seeded random: floats uniform in [-1, 1), integers over the dtype's range (8 bits) or [0, 16). `stream` separates inputs. */
 void npuc_cli_random(uint64_t seed, uint64_t stream, tensor *t);
 

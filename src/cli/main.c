@@ -46,8 +46,10 @@ static void show_progress(void *user, const char *what, uint64_t done, uint64_t 
   if (c->json) {
     fprintf(stderr, "{\"event\":\"progress\",\"what\":\"%s\",\"done\":%" PRIu64 ",\"total\":%" PRIu64 "}\n", what, done, total);
   } else if (c->terminal) {
-    if (done == total) fputs("\r\033[K", stderr);
-    else fprintf(stderr, "\r\033[K%s %" PRIu64 "/%" PRIu64, what, done, total);
+    if (done == total)
+      fputs("\r\033[K", stderr);
+    else
+      fprintf(stderr, "\r\033[K%s %" PRIu64 "/%" PRIu64, what, done, total);
   }
 }
 
@@ -74,7 +76,8 @@ static npuc_status set_up(cli *c) {
   NPUC_TRY(npuc_cli_int(c->diag, &c->line, "--seed", 0, INT64_MAX, 0, &seed));
   c->seed = (unsigned long long)seed;
   const char *log = npuc_cli_value(&c->line, "--log");
-  if (log && !(c->log = fopen(log, "w"))) return npuc_fail(c->diag, NPUC_DIAG_E0003, &(diag_place){.file = log}, "the log cannot be opened");
+  if (log && !(c->log = fopen(log, "w")))
+    return npuc_fail(c->diag, NPUC_DIAG_E0003, &(diag_place){.file = log}, "the log cannot be opened");
   cpu_level level;
   NPUC_TRY(npuc_cpu_select(c->diag, &level));
   c->pool = npuc_pool_create((size_t)threads);
@@ -123,9 +126,12 @@ int main(int argc, char **argv) {
   } else {
     status = npuc_cli_parse(c.diag, c.arena, commands, N_COMMANDS, argc, argv, &c.line);
     for (int i = 1; i < argc; i++) c.json |= strcmp(argv[i], "--json") == 0; /* a usage error has its JSON face too */
-    if (status == NPUC_OK && c.line.command && npuc_cli_flag(&c.line, "--help")) npuc_cli_command_help(stdout, c.line.command);
-    else if (status == NPUC_OK && !c.line.command) npuc_cli_help(argc > 1 ? stdout : stderr, commands, N_COMMANDS);
-    else if (status == NPUC_OK) status = run_command(&c);
+    if (status == NPUC_OK && c.line.command && npuc_cli_flag(&c.line, "--help"))
+      npuc_cli_command_help(stdout, c.line.command);
+    else if (status == NPUC_OK && !c.line.command)
+      npuc_cli_help(argc > 1 ? stdout : stderr, commands, N_COMMANDS);
+    else if (status == NPUC_OK)
+      status = run_command(&c);
     if (status == NPUC_OK && argc == 1) status = NPUC_USAGE;
     npuc_cli_flush(&c);
   }

@@ -12,7 +12,8 @@
 static json_t *port_json(const npuc_port *p) {
   json_t *dims = json_array();
   for (int32_t i = 0; i < p->rank; i++) json_array_append_new(dims, json_integer(p->dims[i]));
-  json_t *o = json_pack("{s:s, s:s, s:s, s:o}", "name", p->name, "source", p->source_name, "dtype", npuc_dtype_name((dtype)p->dtype), "shape", dims);
+  json_t *o = json_pack("{s:s, s:s, s:s, s:o}", "name", p->name, "source", p->source_name, "dtype", npuc_dtype_name((dtype)p->dtype),
+                        "shape", dims);
   if (!p->quantized) return o;
   json_object_set_new(o, "scale", json_real((double)p->scale));
   json_object_set_new(o, "zero_point", json_integer(p->zero_point));
@@ -31,9 +32,12 @@ static json_t *nodes_json(cli *c, const qgraph *g) {
   json_t *list = json_array();
   for (size_t i = 0; i < g->n_nodes; i++) {
     const qnode *n = &g->nodes[i];
-    json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:I}", "name", n->name, "op", npuc_qop_name(n->op), "place", n->on_npu ? "npu" : "host", "reason", n->place_reason ? n->place_reason : "",
-                                          "macs", (json_int_t)npuc_qnode_macs(g, n)));
-    if (npuc_cli_flag(&c->line, "--nodes")) npuc_cli_say(c, "  %-18s %-40s %s: %s\n", npuc_qop_name(n->op), n->name, n->on_npu ? "npu" : "host", n->place_reason ? n->place_reason : "");
+    json_array_append_new(
+        list, json_pack("{s:s, s:s, s:s, s:s, s:I}", "name", n->name, "op", npuc_qop_name(n->op), "place", n->on_npu ? "npu" : "host",
+                        "reason", n->place_reason ? n->place_reason : "", "macs", (json_int_t)npuc_qnode_macs(g, n)));
+    if (npuc_cli_flag(&c->line, "--nodes"))
+      npuc_cli_say(c, "  %-18s %-40s %s: %s\n", npuc_qop_name(n->op), n->name, n->on_npu ? "npu" : "host",
+                   n->place_reason ? n->place_reason : "");
   }
   return list;
 }
@@ -46,9 +50,11 @@ static json_t *streams_json(cli *c, const npuc_program *p) {
       const npu_stream *s = &plan->streams[k];
       size_t instructions = 0;
       for (int q = 0; q < NPU_QUEUES; q++) instructions += s->queues[q].count;
-      json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "configuration", plan->arch.name, "name", s->name, "instructions", (json_int_t)instructions, "predicted_cycles",
-                                            (json_int_t)s->predicted_cycles, "macs", (json_int_t)s->macs, "arena_bytes", (json_int_t)s->arena_bytes));
-      npuc_cli_say(c, "  stream  %s for %s: %zu instructions, %" PRIu64 " cycles predicted, %" PRIu64 " MACs\n", s->name, plan->arch.name, instructions, s->predicted_cycles, s->macs);
+      json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "configuration", plan->arch.name, "name", s->name,
+                                            "instructions", (json_int_t)instructions, "predicted_cycles", (json_int_t)s->predicted_cycles,
+                                            "macs", (json_int_t)s->macs, "arena_bytes", (json_int_t)s->arena_bytes));
+      npuc_cli_say(c, "  stream  %s for %s: %zu instructions, %" PRIu64 " cycles predicted, %" PRIu64 " MACs\n", s->name, plan->arch.name,
+                   instructions, s->predicted_cycles, s->macs);
     }
   }
   return list;
@@ -64,15 +70,19 @@ npuc_status npuc_cli_inspect_npu(cli *c, const char *path) {
   for (size_t i = 0; i < p->graph->n_tensors; i++)
     if (p->graph->tensors[i].role == QROLE_CONSTANT) parameters += npuc_qtensor_elements(&p->graph->tensors[i]);
   for (size_t i = 0; i < p->graph->n_nodes; i++) macs += npuc_qnode_macs(p->graph, &p->graph->nodes[i]);
-  npuc_cli_say(c, "%s: program, %zu nodes, %" PRId64 " parameters, %" PRIu64 " MACs, %zu bytes\n", path, p->graph->n_nodes, parameters, macs, npuc_file_size(p->file.file));
-  for (size_t i = 0; i < n; i++) json_array_append_new(inputs, port_json(npuc_program_input(p, i))), say_port(c, "input", npuc_program_input(p, i));
-  for (size_t i = 0; i < m; i++) json_array_append_new(outputs, port_json(npuc_program_output(p, i))), say_port(c, "output", npuc_program_output(p, i));
+  npuc_cli_say(c, "%s: program, %zu nodes, %" PRId64 " parameters, %" PRIu64 " MACs, %zu bytes\n", path, p->graph->n_nodes, parameters,
+               macs, npuc_file_size(p->file.file));
+  for (size_t i = 0; i < n; i++)
+    json_array_append_new(inputs, port_json(npuc_program_input(p, i))), say_port(c, "input", npuc_program_input(p, i));
+  for (size_t i = 0; i < m; i++)
+    json_array_append_new(outputs, port_json(npuc_program_output(p, i))), say_port(c, "output", npuc_program_output(p, i));
   json_t *ops = json_object();
   for (size_t i = 0; i < p->graph->n_nodes; i++) {
     const char *name = npuc_qop_name(p->graph->nodes[i].op);
     json_object_set_new(ops, name, json_integer(json_integer_value(json_object_get(ops, name)) + 1));
   }
-  json_t *part = json_pack("{s:s, s:o, s:o, s:o, s:I, s:I}", "name", "main", "inputs", inputs, "outputs", outputs, "ops", ops, "parameters", (json_int_t)parameters, "macs", (json_int_t)macs);
+  json_t *part = json_pack("{s:s, s:o, s:o, s:o, s:I, s:I}", "name", "main", "inputs", inputs, "outputs", outputs, "ops", ops, "parameters",
+                           (json_int_t)parameters, "macs", (json_int_t)macs);
   json_object_set_new(part, "streams", streams_json(c, p));
   json_object_set_new(part, "nodes_list", nodes_json(c, p->graph));
   npuc_cli_set(c, "parts", json_pack("[o]", part));
@@ -91,18 +101,24 @@ static npuc_status port_input(cli *c, const model_port *p, const char *file, uin
   tensor t = {0};
   NPUC_TRY(npuc_npy_read(c->diag, file, &t));
   int64_t wanted = 0;
-  bool fits = npuc_shape_elements(&p->shape, &wanted) && npuc_tensor_elements(&t) == wanted && (t.type == p->type || (p->quant && t.type == DTYPE_F32));
-  npuc_status status = fits ? npuc_tensor_create(c->diag, p->type, &p->shape, out)
-                            : npuc_fail(c->diag, NPUC_DIAG_E0921, &(diag_place){.file = file, .node = p->name}, "the input wants %" PRId64 " elements of %s%s; the file holds %" PRId64 " of %s", wanted,
-                                        npuc_dtype_name(p->type), p->quant ? " (or float32 to be quantized)" : "", npuc_tensor_elements(&t), npuc_dtype_name(t.type));
-  if (status == NPUC_OK && t.type == p->type) memcpy(out->data, t.data, out->bytes);
-  else if (status == NPUC_OK) npuc_quantize_tensor(p->quant, &t, out);
+  bool fits = npuc_shape_elements(&p->shape, &wanted) && npuc_tensor_elements(&t) == wanted &&
+              (t.type == p->type || (p->quant && t.type == DTYPE_F32));
+  npuc_status status =
+      fits ? npuc_tensor_create(c->diag, p->type, &p->shape, out)
+           : npuc_fail(c->diag, NPUC_DIAG_E0921, &(diag_place){.file = file, .node = p->name},
+                       "the input wants %" PRId64 " elements of %s%s; the file holds %" PRId64 " of %s", wanted, npuc_dtype_name(p->type),
+                       p->quant ? " (or float32 to be quantized)" : "", npuc_tensor_elements(&t), npuc_dtype_name(t.type));
+  if (status == NPUC_OK && t.type == p->type)
+    memcpy(out->data, t.data, out->bytes);
+  else if (status == NPUC_OK)
+    npuc_quantize_tensor(p->quant, &t, out);
   npuc_tensor_release(&t);
   return status;
 }
 
 static npuc_status all_inputs(cli *c, npu_run *r, const char *const *sources) {
-  const char **names = (const char **)npuc_arena_array(c->arena, r->n_inputs + 1, sizeof(char *)), **files = (const char **)npuc_arena_array(c->arena, r->n_inputs + 1, sizeof(char *));
+  const char **names = (const char **)npuc_arena_array(c->arena, r->n_inputs + 1, sizeof(char *)),
+             **files = (const char **)npuc_arena_array(c->arena, r->n_inputs + 1, sizeof(char *));
   for (size_t i = 0; i < r->n_inputs; i++) names[i] = r->engine->inputs[i].name;
   NPUC_TRY(npuc_cli_input_files(c, names, sources, r->n_inputs, files));
   for (size_t i = 0; i < r->n_inputs; i++) {
@@ -161,7 +177,8 @@ static npuc_status run_once(cli *c, npu_run *r) {
   npuc_status status = npuc_npu_engine_time(r->engine, c->diag, r->input_data, r->output_data, watching ? observe : NULL, &s, &timing);
   if (status == NPUC_OK) status = s.status;
   json_t *list = json_array();
-  for (size_t i = 0; i < r->n_outputs && status == NPUC_OK; i++) status = npuc_cli_output(c, list, r->engine->outputs[i].name, &r->outputs[i], r->engine->outputs[i].quant);
+  for (size_t i = 0; i < r->n_outputs && status == NPUC_OK; i++)
+    status = npuc_cli_output(c, list, r->engine->outputs[i].name, &r->outputs[i], r->engine->outputs[i].quant);
   npuc_cli_set(c, "outputs", list);
   if (watching) npuc_cli_set(c, "values", json_incref(s.list));
   json_decref(s.list);

@@ -54,8 +54,8 @@ static npuc_status unknown_option(diag *d, arena *a, const command *c, const com
   option_cursor cursor = {.command = c};
   for (const option *o; (o = next_option(&cursor)) != NULL && n < 128;) names[n++] = o->name;
   const char *near = npuc_nearest(bare, names, n);
-  npuc_status status = npuc_fail(d, NPUC_DIAG_E0102, &(diag_place){.attribute = bare}, "npuc%s%s has no option %s", c ? " " : "",
-                                 c ? c->name : "", bare);
+  npuc_status status =
+      npuc_fail(d, NPUC_DIAG_E0102, &(diag_place){.attribute = bare}, "npuc%s%s has no option %s", c ? " " : "", c ? c->name : "", bare);
   bool elsewhere = false;
   for (size_t i = 0; i < n_commands && !elsewhere; i++) {
     elsewhere = commands[i] != c && find_option(commands[i], bare, strlen(bare), 0);
@@ -113,8 +113,7 @@ static npuc_status parse_word(diag *d, arena *a, const command *const *commands,
   bool is_long = word[1] == '-';
   size_t n = is_long ? strcspn(word, "=") : 2;
   const option *o = find_option(line->command, word, n, is_long ? 0 : word[1]);
-  if (!o || (!is_long && word[2] != '\0' && o->kind == OPTION_FLAG))
-    return unknown_option(d, a, line->command, commands, n_commands, word);
+  if (!o || (!is_long && word[2] != '\0' && o->kind == OPTION_FLAG)) return unknown_option(d, a, line->command, commands, n_commands, word);
   const char *attached = is_long ? (word[n] == '=' ? word + n + 1 : NULL) : (word[2] ? word + 2 : NULL);
   if (o->kind == OPTION_FLAG) {
     if (attached) return npuc_fail(d, NPUC_DIAG_E0104, &(diag_place){.attribute = o->name}, "%s takes no value", o->name);
@@ -144,8 +143,10 @@ npuc_status npuc_cli_parse(diag *d, arena *a, const command *const *commands, si
   bool seen_command = false, only_arguments = false;
   for (int i = 1; i < argc; i++) {
     if (only_arguments || argv[i][0] != '-' || argv[i][1] == '\0') {
-      if (!seen_command && argv[i] == word) seen_command = true;
-      else line->arguments[line->n_arguments++] = argv[i];
+      if (!seen_command && argv[i] == word)
+        seen_command = true;
+      else
+        line->arguments[line->n_arguments++] = argv[i];
     } else if (strcmp(argv[i], "--") == 0) {
       only_arguments = true;
     } else {
@@ -239,15 +240,17 @@ void npuc_cli_command_help(FILE *out, const command *c) {
 }
 
 void npuc_cli_help(FILE *out, const command *const *commands, size_t n_commands) {
-  fputs("npuc: from a trained network to the NPU, every step checked\n\n"
-        "Usage: npuc COMMAND ARGUMENTS [OPTIONS]\n\nCommands:\n",
-        out);
+  fputs(
+      "npuc: from a trained network to the NPU, every step checked\n\n"
+      "Usage: npuc COMMAND ARGUMENTS [OPTIONS]\n\nCommands:\n",
+      out);
   for (size_t i = 0; i < n_commands; i++) fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->purpose);
   print_group(out, &npuc_cli_global_group);
-  fputs("\nMODEL is recognised by content: an .onnx file, a folder made by an earlier build (its artifact if built,\n"
-        "else its newest stage), OUT@STAGE (out@quantize), or a .npu file.\n"
-        "DATA is [KIND:]PATH with KIND npy, npz, raw:DTYPE:DIMS, dir, cifar10, mnist or random:N.\n"
-        "`npuc COMMAND --help` shows a command's options and examples; `npuc explain CODE` tells a diagnostic's story.\n",
-        out);
+  fputs(
+      "\nMODEL is recognised by content: an .onnx file, a folder made by an earlier build (its artifact if built,\n"
+      "else its newest stage), OUT@STAGE (out@quantize), or a .npu file.\n"
+      "DATA is [KIND:]PATH with KIND npy, npz, raw:DTYPE:DIMS, dir, cifar10, mnist or random:N.\n"
+      "`npuc COMMAND --help` shows a command's options and examples; `npuc explain CODE` tells a diagnostic's story.\n",
+      out);
   fputs(exit_statuses, out);
 }

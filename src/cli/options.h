@@ -14,8 +14,8 @@
 typedef enum option_kind { OPTION_FLAG, OPTION_VALUE, OPTION_LIST /* may repeat */ } option_kind;
 
 typedef struct option {
-  const char *name;  /* "--calib" */
-  char letter;       /* 't' for -t, or 0 */
+  const char *name; /* "--calib" */
+  char letter;      /* 't' for -t, or 0 */
   option_kind kind;
   const char *value; /* name of the value in help: "DATA" */
   const char *help;

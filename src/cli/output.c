@@ -39,8 +39,10 @@ static void write_json_record(FILE *out, const diag_record *r) {
 static void put_clean(FILE *out, const char *text) {
   for (; *text; text++) {
     unsigned char ch = (unsigned char)*text;
-    if (ch < 0x20 && ch != '\n' && ch != '\t') fprintf(out, "\\x%02x", ch);
-    else fputc(ch, out);
+    if (ch < 0x20 && ch != '\n' && ch != '\t')
+      fprintf(out, "\\x%02x", ch);
+    else
+      fputc(ch, out);
   }
 }
 
@@ -67,8 +69,10 @@ void npuc_cli_flush(cli *c) {
   for (; c->diagnostics_shown < n; c->diagnostics_shown++) {
     const diag_record *r = npuc_diag_at(c->diag, c->diagnostics_shown);
     if (c->log) write_json_record(c->log, r);
-    if (c->json) write_json_record(stderr, r);
-    else if (!c->quiet || r->severity == DIAG_ERROR) write_text_record(stderr, r, c->color);
+    if (c->json)
+      write_json_record(stderr, r);
+    else if (!c->quiet || r->severity == DIAG_ERROR)
+      write_text_record(stderr, r, c->color);
   }
 }
 
@@ -93,8 +97,10 @@ void npuc_cli_table(const cli *c, const char *const *header, const char *const *
       }
       const char *cell = row == 0 ? header[k] : cells[(row - 1) * columns + k];
       bool last = k + 1 == columns;
-      if (right_mask >> k & 1) printf("%*s%s", (int)width, cell, last ? "" : "  ");
-      else printf("%-*s%s", last ? 0 : (int)width, cell, last ? "" : "  ");
+      if (right_mask >> k & 1)
+        printf("%*s%s", (int)width, cell, last ? "" : "  ");
+      else
+        printf("%-*s%s", last ? 0 : (int)width, cell, last ? "" : "  ");
     }
     putchar('\n');
   }

@@ -52,14 +52,21 @@ static bool all_zero(const uint8_t *p, size_t n) {
 
 static npuc_status check_header(diag *d, const npu_file *f, const file_header *h) {
   size_t size = npuc_file_size(f->file);
-  if (size < sizeof *h || memcmp(h->magic, npuc_npu_magic, 8) != 0) return bad(d, NPUC_DIAG_E1001, f, "header", "the file does not begin with a .npu header");
+  if (size < sizeof *h || memcmp(h->magic, npuc_npu_magic, 8) != 0)
+    return bad(d, NPUC_DIAG_E1001, f, "header", "the file does not begin with a .npu header");
   if (npuc_crc32c(0, h, 60) != h->header_crc) return bad(d, NPUC_DIAG_E1003, f, "header", "the checksum of the header is wrong");
   if (h->version != NPU_FILE_VERSION)
-    return npuc_fail(d, NPUC_DIAG_E1002, &(diag_place){.file = npuc_file_path(f->file)}, "the file has version %u, this npuc reads version %d", h->version, NPU_FILE_VERSION);
-  if (h->header_bytes != 64 || h->table_offset != 64 || !all_zero(h->zero, sizeof h->zero)) return bad(d, NPUC_DIAG_E1004, f, "header", "a field has not its only value");
-  if (h->file_bytes != size) return bad(d, NPUC_DIAG_E1001, f, "header", h->file_bytes > size ? "the file is shorter than its header says" : "bytes follow after the end that its header states");
-  if (h->n_sections < 1 || h->n_sections > MAX_SECTIONS || 64 + h->n_sections * sizeof(table_entry) > size) return bad(d, NPUC_DIAG_E1004, f, "header", "the section table does not fit the file");
-  if (npuc_crc32c(0, (const uint8_t *)h + 64, h->n_sections * sizeof(table_entry)) != h->table_crc) return bad(d, NPUC_DIAG_E1003, f, "section table", "the checksum of the table is wrong");
+    return npuc_fail(d, NPUC_DIAG_E1002, &(diag_place){.file = npuc_file_path(f->file)},
+                     "the file has version %u, this npuc reads version %d", h->version, NPU_FILE_VERSION);
+  if (h->header_bytes != 64 || h->table_offset != 64 || !all_zero(h->zero, sizeof h->zero))
+    return bad(d, NPUC_DIAG_E1004, f, "header", "a field has not its only value");
+  if (h->file_bytes != size)
+    return bad(d, NPUC_DIAG_E1001, f, "header",
+               h->file_bytes > size ? "the file is shorter than its header says" : "bytes follow after the end that its header states");
+  if (h->n_sections < 1 || h->n_sections > MAX_SECTIONS || 64 + h->n_sections * sizeof(table_entry) > size)
+    return bad(d, NPUC_DIAG_E1004, f, "header", "the section table does not fit the file");
+  if (npuc_crc32c(0, (const uint8_t *)h + 64, h->n_sections * sizeof(table_entry)) != h->table_crc)
+    return bad(d, NPUC_DIAG_E1003, f, "section table", "the checksum of the table is wrong");
   return NPUC_OK;
 }
 
@@ -76,7 +83,8 @@ static npuc_status check_entry(diag *d, npu_file *f, const table_entry *e, uint6
   npu_section_kind kind = kind_of(e);
   char name[8] = "";
   for (int i = 0; i < 4; i++) name[i] = e->kind[i] >= 0x20 && e->kind[i] < 0x7f ? e->kind[i] : '?';
-  if (e->offset < *end || e->offset > size || e->bytes > size - e->offset || e->offset % NPU_SECTION_ALIGN || !all_zero(e->zero, sizeof e->zero))
+  if (e->offset < *end || e->offset > size || e->bytes > size - e->offset || e->offset % NPU_SECTION_ALIGN ||
+      !all_zero(e->zero, sizeof e->zero))
     return bad(d, NPUC_DIAG_E1004, f, name, "the section overlaps, is out of order, out of the file or not aligned");
   if (!all_zero(base + *end, e->offset - *end)) return bad(d, NPUC_DIAG_E1004, f, name, "the bytes before the section are not 0");
   *end = e->offset + e->bytes;
@@ -85,8 +93,10 @@ static npuc_status check_entry(diag *d, npu_file *f, const table_entry *e, uint6
   if (f->sections[kind].data) return bad(d, NPUC_DIAG_E1004, f, name, "the section occurs twice");
   if (e->record_bytes != record || (record ? e->records > e->bytes || e->records * record != e->bytes : e->records != 0))
     return bad(d, NPUC_DIAG_E1004, f, name, "the size of its records, or their number, does not fit");
-  if (kind == NPU_WGTS && (e->offset % NPU_WEIGHTS_ALIGN || e->crc)) return bad(d, NPUC_DIAG_E1004, f, name, "weights start at a multiple of 4096 and have their checksums in WCRC");
-  if (kind != NPU_WGTS && npuc_crc32c(0, base + e->offset, e->bytes) != e->crc) return bad(d, NPUC_DIAG_E1003, f, name, "the checksum of the section is wrong");
+  if (kind == NPU_WGTS && (e->offset % NPU_WEIGHTS_ALIGN || e->crc))
+    return bad(d, NPUC_DIAG_E1004, f, name, "weights start at a multiple of 4096 and have their checksums in WCRC");
+  if (kind != NPU_WGTS && npuc_crc32c(0, base + e->offset, e->bytes) != e->crc)
+    return bad(d, NPUC_DIAG_E1003, f, name, "the checksum of the section is wrong");
   f->sections[kind] = (npu_section){base + e->offset, e->bytes, e->records};
   return NPUC_OK;
 }
@@ -97,10 +107,12 @@ static npuc_status check_sections(diag *d, npu_file *f, const file_header *h) {
   const table_entry *table = (const table_entry *)(const void *)(npuc_file_bytes(f->file) + 64);
   uint64_t end = 64 + h->n_sections * sizeof(table_entry);
   for (uint32_t i = 0; i < h->n_sections; i++) NPUC_TRY(check_entry(d, f, &table[i], &end));
-  if (!all_zero(npuc_file_bytes(f->file) + end, npuc_file_size(f->file) - end)) return bad(d, NPUC_DIAG_E1004, f, "end", "the bytes after the last section are not 0");
+  if (!all_zero(npuc_file_bytes(f->file) + end, npuc_file_size(f->file) - end))
+    return bad(d, NPUC_DIAG_E1004, f, "end", "the bytes after the last section are not 0");
   for (int k = 0; k < NPU_SECTION_COUNT; k++)
     if (!f->sections[k].data) return bad(d, NPUC_DIAG_E1004, f, kinds[k].name, "the section is missing");
-  if (f->sections[NPU_WCRC].records != npuc_npu_file_weight_blocks(f)) return bad(d, NPUC_DIAG_E1004, f, "WCRC", "its number of checksums is not the number of weight blocks");
+  if (f->sections[NPU_WCRC].records != npuc_npu_file_weight_blocks(f))
+    return bad(d, NPUC_DIAG_E1004, f, "WCRC", "its number of checksums is not the number of weight blocks");
   return NPUC_OK;
 }
 
@@ -125,7 +137,8 @@ npuc_status npuc_npu_file_check_weights(diag *d, const npu_file *f, size_t first
   for (size_t i = first; i < first + count; i++) {
     size_t at = i * NPU_WEIGHT_BLOCK, n = w->bytes - at < NPU_WEIGHT_BLOCK ? w->bytes - at : NPU_WEIGHT_BLOCK;
     if (npuc_crc32c(0, (const uint8_t *)w->data + at, n) != crc[i])
-      return npuc_fail(d, NPUC_DIAG_E1003, &(diag_place){.file = npuc_file_path(f->file), .node = "WGTS"}, "the checksum of weight block %zu (bytes %zu to %zu) is wrong", i, at, at + n);
+      return npuc_fail(d, NPUC_DIAG_E1003, &(diag_place){.file = npuc_file_path(f->file), .node = "WGTS"},
+                       "the checksum of weight block %zu (bytes %zu to %zu) is wrong", i, at, at + n);
   }
   return NPUC_OK;
 }
@@ -133,7 +146,10 @@ npuc_status npuc_npu_file_check_weights(diag *d, const npu_file *f, size_t first
 /* -- writing -- */
 
 static void describe(const npu_section *s, npu_section_kind k, uint64_t offset, table_entry *out) {
-  *out = (table_entry){.record_bytes = (uint32_t)kinds[k].record, .offset = offset, .bytes = s->bytes, .records = kinds[k].record ? s->bytes / kinds[k].record : 0};
+  *out = (table_entry){.record_bytes = (uint32_t)kinds[k].record,
+                       .offset = offset,
+                       .bytes = s->bytes,
+                       .records = kinds[k].record ? s->bytes / kinds[k].record : 0};
   memcpy(out->kind, kinds[k].name, 4);
   if (k != NPU_WGTS) out->crc = npuc_crc32c(0, s->data, s->bytes);
 }
@@ -178,15 +194,22 @@ npuc_status npuc_npu_file_write(diag *d, const char *path, const npu_section sec
     describe(&all[k], (npu_section_kind)k, at, &table[k]);
     at += all[k].bytes;
   }
-  file_header h = {.version = NPU_FILE_VERSION, .header_bytes = 64, .file_bytes = at, .n_sections = NPU_SECTION_COUNT, .table_offset = 64, .table_crc = npuc_crc32c(0, table, sizeof table)};
+  file_header h = {.version = NPU_FILE_VERSION,
+                   .header_bytes = 64,
+                   .file_bytes = at,
+                   .n_sections = NPU_SECTION_COUNT,
+                   .table_offset = 64,
+                   .table_crc = npuc_crc32c(0, table, sizeof table)};
   memcpy(h.magic, npuc_npu_magic, 8);
   h.header_crc = npuc_crc32c(0, &h, 60);
   file_writer *w = NULL;
   npuc_status status = npuc_writer_create(d, path, &w);
   if (status == NPUC_OK) {
     status = write_all(w, &h, table, all);
-    if (status == NPUC_OK) status = npuc_writer_commit(w);
-    else npuc_writer_abandon(w);
+    if (status == NPUC_OK)
+      status = npuc_writer_commit(w);
+    else
+      npuc_writer_abandon(w);
   }
   free(crc);
   if (out_bytes) *out_bytes = at;

@@ -36,7 +36,7 @@ typedef enum npu_section_kind {
 #define SECTION(name, bytes) NPU_##name,
   NPU_SECTIONS(SECTION)
 #undef SECTION
-  NPU_SECTION_COUNT
+      NPU_SECTION_COUNT
 } npu_section_kind;
 const char *npuc_npu_section_name(npu_section_kind kind);
 size_t npuc_npu_section_record(npu_section_kind kind); /* bytes of a record, 0: no table */
@@ -74,7 +74,8 @@ typedef struct npu_step_record {
 } npu_step_record;
 
 typedef struct npu_conf_record {
-  uint32_t name, n, scratchpad_bytes, weight_buffer_bytes, accumulator_rows, dma_bytes_per_cycle, dma_descriptor_cycles, vector_latency, row_file_entries;
+  uint32_t name, n, scratchpad_bytes, weight_buffer_bytes, accumulator_rows, dma_bytes_per_cycle, dma_descriptor_cycles, vector_latency,
+      row_file_entries;
   uint8_t zero[28];
 } npu_conf_record;
 
@@ -128,6 +129,7 @@ size_t npuc_npu_file_weight_blocks(const npu_file *f);
 
 /* -- writing -- */
 /* Sections' bytes in NPU_SECTIONS order; WCRC is computed here (give it empty). Atomic; *out_bytes may be NULL. */
-npuc_status npuc_npu_file_write(diag *d, const char *path, const npu_section sections[NPU_SECTION_COUNT], uint64_t *out_bytes) NPUC_MUST_USE;
+npuc_status npuc_npu_file_write(diag *d, const char *path, const npu_section sections[NPU_SECTION_COUNT],
+                                uint64_t *out_bytes) NPUC_MUST_USE;
 
 #endif

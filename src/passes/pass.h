@@ -43,7 +43,8 @@ typedef struct pass_report {
 } pass_report;
 
 /* Runs pipeline "normalize", "static" or "adapt" over every part. The report is in `a`. */
-npuc_status npuc_passes_run(diag *d, arena *a, module *m, const char *pipeline, const pass_options *options, pass_report *out_report) NPUC_MUST_USE;
+npuc_status npuc_passes_run(diag *d, arena *a, module *m, const char *pipeline, const pass_options *options,
+                            pass_report *out_report) NPUC_MUST_USE;
 
 /* Gate checks. */
 /* Every name is [A-Za-z0-9_.]+ and unique: E0912. */

@@ -14,12 +14,19 @@ npuc_status npuc_error_from(const diag *d, npuc_status status, npuc_error *out_e
   const diag_record *r = d ? npuc_diag_first_error(d) : NULL;
   if (!r || status == NPUC_OK) return status;
   snprintf(out_error->code, sizeof out_error->code, "%s", npuc_diag_info(r->code)->text_code);
-  snprintf(out_error->message, sizeof out_error->message, "%s%s%s%s%s", r->place.file ? r->place.file : "", r->place.file ? ": " : "", r->place.node ? r->place.node : "", r->place.node ? ": " : "", r->reason);
+  snprintf(out_error->message, sizeof out_error->message, "%s%s%s%s%s", r->place.file ? r->place.file : "", r->place.file ? ": " : "",
+           r->place.node ? r->place.node : "", r->place.node ? ": " : "", r->reason);
   return status;
 }
 
 static void describe_port(const qtensor *t, npuc_port *out) {
-  *out = (npuc_port){.name = t->name, .source_name = t->source, .dtype = (int32_t)t->type, .rank = t->rank, .bytes = t->bytes, .quantized = t->has_quant, .scale = (float)t->scale,
+  *out = (npuc_port){.name = t->name,
+                     .source_name = t->source,
+                     .dtype = (int32_t)t->type,
+                     .rank = t->rank,
+                     .bytes = t->bytes,
+                     .quantized = t->has_quant,
+                     .scale = (float)t->scale,
                      .zero_point = (int32_t)t->zero_point};
   memcpy(out->dims, t->dims, sizeof out->dims);
 }
@@ -27,7 +34,8 @@ static void describe_port(const qtensor *t, npuc_port *out) {
 static npuc_status read_all(diag *d, npuc_program *p) {
   p->n_configurations = p->file.sections[NPU_CONF].records;
   if (p->n_configurations == 0 || p->n_configurations > 64)
-    return npuc_fail(d, NPUC_DIAG_E1004, &(diag_place){.file = npuc_file_path(p->file.file), .node = "CONF"}, "%zu configurations; 1 to 64 are possible", p->n_configurations);
+    return npuc_fail(d, NPUC_DIAG_E1004, &(diag_place){.file = npuc_file_path(p->file.file), .node = "CONF"},
+                     "%zu configurations; 1 to 64 are possible", p->n_configurations);
   p->programs = (npu_program **)npuc_arena_array(p->arena, p->n_configurations, sizeof(npu_program *));
   for (size_t i = 0; i < p->n_configurations; i++) NPUC_TRY(npuc_npu_read(d, p->arena, &p->file, (uint32_t)i, &p->graph, &p->programs[i]));
   p->inputs = NPUC_NEW_ARRAY(p->arena, p->graph->n_inputs, npuc_port);
@@ -76,8 +84,12 @@ npuc_status npuc_program_audit(const npuc_program *program, npuc_error *out_erro
 
 size_t npuc_program_inputs(const npuc_program *program) { return program->graph->n_inputs; }
 size_t npuc_program_outputs(const npuc_program *program) { return program->graph->n_outputs; }
-const npuc_port *npuc_program_input(const npuc_program *program, size_t index) { return index < program->graph->n_inputs ? &program->inputs[index] : NULL; }
-const npuc_port *npuc_program_output(const npuc_program *program, size_t index) { return index < program->graph->n_outputs ? &program->outputs[index] : NULL; }
+const npuc_port *npuc_program_input(const npuc_program *program, size_t index) {
+  return index < program->graph->n_inputs ? &program->inputs[index] : NULL;
+}
+const npuc_port *npuc_program_output(const npuc_program *program, size_t index) {
+  return index < program->graph->n_outputs ? &program->outputs[index] : NULL;
+}
 
 /* -- the boundary: docs/numerics.md section 4 -- */
 
@@ -89,8 +101,10 @@ void npuc_port_quantize(const npuc_port *port, const float *x, void *q, size_t n
     v = isnan(v) ? 0.0f : v > 1e6f ? 1e6f : v < -1e6f ? -1e6f : rintf(v);
     int32_t k = (int32_t)v + port->zero_point;
     k = k < lo ? lo : k > hi ? hi : k;
-    if (is_signed) ((int8_t *)q)[i] = (int8_t)k;
-    else ((uint8_t *)q)[i] = (uint8_t)k;
+    if (is_signed)
+      ((int8_t *)q)[i] = (int8_t)k;
+    else
+      ((uint8_t *)q)[i] = (uint8_t)k;
   }
 }
 

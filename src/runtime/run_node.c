@@ -25,9 +25,12 @@ static void *out_data(const task *t, int32_t i) { return t->tensors[t->n->output
 static int32_t attribute(const task *t, qattr_key key, int64_t missing) { return (int32_t)npuc_qnode_int(t->n, key, missing); }
 static int64_t elements(const qtensor *t) { return npuc_qtensor_elements(t); }
 
-static q8_input input8(const task *t, int32_t i, qattr_key zero_point) { return (q8_input){in_data(t, i), in(t, i)->type == DTYPE_I8, attribute(t, zero_point, 0)}; }
+static q8_input input8(const task *t, int32_t i, qattr_key zero_point) {
+  return (q8_input){in_data(t, i), in(t, i)->type == DTYPE_I8, attribute(t, zero_point, 0)};
+}
 static q8_output output8(const task *t) {
-  return (q8_output){out_data(t, 0), out(t, 0)->type == DTYPE_I8, attribute(t, QATTR_y_zero_point, 0), attribute(t, QATTR_lo, 0), attribute(t, QATTR_hi, 0)};
+  return (q8_output){out_data(t, 0), out(t, 0)->type == DTYPE_I8, attribute(t, QATTR_y_zero_point, 0), attribute(t, QATTR_lo, 0),
+                     attribute(t, QATTR_hi, 0)};
 }
 
 static int64_t list_at(const qnode *n, qattr_key key, uint32_t i, int64_t missing) {
@@ -62,20 +65,27 @@ static q8_scale scale_of(const task *t, int32_t bias, int32_t m, int32_t s, int3
 }
 
 static size_t rounded(size_t n) { return (n + 63) / 64 * 64; }
-static size_t shift_bytes(const qgraph *g, const qnode *n, int32_t s) { return rounded((size_t)elements(&g->tensors[n->inputs[s]]) * sizeof(int32_t)); }
+static size_t shift_bytes(const qgraph *g, const qnode *n, int32_t s) {
+  return rounded((size_t)elements(&g->tensors[n->inputs[s]]) * sizeof(int32_t));
+}
 
 /* Index of the shift input; -1 for operators without. */
 static int32_t shift_input(qop op) {
   switch (op) {
     case QOP_QConv:
     case QOP_QGemm:
-    case QOP_QAdd: return 4;
-    case QOP_QMul: return 3;
-    case QOP_QLogSoftmax: return 4;
+    case QOP_QAdd:
+      return 4;
+    case QOP_QMul:
+      return 3;
+    case QOP_QLogSoftmax:
+      return 4;
     case QOP_Requantize:
     case QOP_QAveragePool:
-    case QOP_QGlobalAveragePool: return 2;
-    default: return -1;
+    case QOP_QGlobalAveragePool:
+      return 2;
+    default:
+      return -1;
   }
 }
 
@@ -104,14 +114,26 @@ void npuc_node_pack(const qgraph *g, const qnode *n, int32_t *out_packed) {
 /* -- arithmetic -- */
 
 static void run_conv(const task *t) {
-  conv_i8 conv = {.g = window_of(t->g, t->n, in(t, 1)), .x = input8(t, 0, QATTR_x_zero_point), .packed = t->packed, .scale = scale_of(t, 2, 3, 4, t->scratch), .y = output8(t)};
-  if (t->packed) npuc_conv_i8(t->kernels, NULL, &conv, (char *)t->scratch + shift_bytes(t->g, t->n, 4));
-  else npuc_ref_qconv(&conv.g, &conv.x, in_data(t, 1), &conv.scale, &conv.y); /* weights that are computed */
+  conv_i8 conv = {.g = window_of(t->g, t->n, in(t, 1)),
+                  .x = input8(t, 0, QATTR_x_zero_point),
+                  .packed = t->packed,
+                  .scale = scale_of(t, 2, 3, 4, t->scratch),
+                  .y = output8(t)};
+  if (t->packed)
+    npuc_conv_i8(t->kernels, NULL, &conv, (char *)t->scratch + shift_bytes(t->g, t->n, 4));
+  else
+    npuc_ref_qconv(&conv.g, &conv.x, in_data(t, 1), &conv.scale, &conv.y); /* weights that are computed */
 }
 
 static void run_gemm(const task *t) {
   const qtensor *x = in(t, 0), *w = in(t, 1);
-  gemm_i8 gemm = {.rows = x->dims[0], .depth = w->dims[1], .outputs = w->dims[0], .x = input8(t, 0, QATTR_x_zero_point), .w = in_data(t, 1), .scale = scale_of(t, 2, 3, 4, t->scratch), .y = output8(t)};
+  gemm_i8 gemm = {.rows = x->dims[0],
+                  .depth = w->dims[1],
+                  .outputs = w->dims[0],
+                  .x = input8(t, 0, QATTR_x_zero_point),
+                  .w = in_data(t, 1),
+                  .scale = scale_of(t, 2, 3, 4, t->scratch),
+                  .y = output8(t)};
   npuc_gemm_i8(t->kernels, NULL, &gemm, (char *)t->scratch + shift_bytes(t->g, t->n, 4));
 }
 
@@ -135,14 +157,18 @@ static q8_broadcast broadcast_of(const task *t) {
   return b;
 }
 
-static int32_t first_int(const task *t, int32_t i) { return (int32_t)npuc_qtensor_value(&(qtensor){.type = in(t, i)->type, .data = in_data(t, i)}, 0); }
+static int32_t first_int(const task *t, int32_t i) {
+  return (int32_t)npuc_qtensor_value(&(qtensor){.type = in(t, i)->type, .data = in_data(t, i)}, 0);
+}
 
 static void run_binary(const task *t) {
   q8_broadcast b = broadcast_of(t);
   q8_input x = input8(t, 0, QATTR_a_zero_point), z = input8(t, 1, QATTR_b_zero_point);
   q8_output y = output8(t);
-  if (t->n->op == QOP_QAdd) npuc_ref_qadd(&b, &x, &z, first_int(t, 2), first_int(t, 3), first_int(t, 4), &y);
-  else npuc_ref_qmul(&b, &x, &z, first_int(t, 2), first_int(t, 3), &y);
+  if (t->n->op == QOP_QAdd)
+    npuc_ref_qadd(&b, &x, &z, first_int(t, 2), first_int(t, 3), first_int(t, 4), &y);
+  else
+    npuc_ref_qmul(&b, &x, &z, first_int(t, 2), first_int(t, 3), &y);
 }
 
 static npuc_status run_average(const task *t) {
@@ -150,8 +176,10 @@ static npuc_status run_average(const task *t) {
   q8_input x = input8(t, 0, QATTR_x_zero_point);
   q8_output y = output8(t);
   q8_scale scale = scale_of(t, -1, 1, 2, t->scratch);
-  if (npuc_ref_qaveragepool(&w, attribute(t, QATTR_count_include_pad, 0) != 0, &x, in_data(t, 3), elements(in(t, 3)), &scale, &y)) return NPUC_OK;
-  return npuc_fail(t->d, NPUC_DIAG_E1004, &(diag_place){.node = t->n->name, .op = "QAveragePool"}, "a window's count is not among `counts`");
+  if (npuc_ref_qaveragepool(&w, attribute(t, QATTR_count_include_pad, 0) != 0, &x, in_data(t, 3), elements(in(t, 3)), &scale, &y))
+    return NPUC_OK;
+  return npuc_fail(t->d, NPUC_DIAG_E1004, &(diag_place){.node = t->n->name, .op = "QAveragePool"},
+                   "a window's count is not among `counts`");
 }
 
 static void run_global_average(const task *t) {
@@ -177,14 +205,18 @@ static void run_softmax(const task *t) {
   q8_axis a = axis_of(t);
   q8_input x = input8(t, 0, QATTR_x_zero_point);
   q8_output y = output8(t);
-  if (t->n->op == QOP_QSoftmax) npuc_ref_qsoftmax(&a, &x, in_data(t, 1), first_int(t, 2), &y);
-  else npuc_ref_qlogsoftmax(&a, &x, in_data(t, 1), in_data(t, 2), in_data(t, 3), first_int(t, 4), &y);
+  if (t->n->op == QOP_QSoftmax)
+    npuc_ref_qsoftmax(&a, &x, in_data(t, 1), first_int(t, 2), &y);
+  else
+    npuc_ref_qlogsoftmax(&a, &x, in_data(t, 1), in_data(t, 2), in_data(t, 3), first_int(t, 4), &y);
 }
 
 static void run_maxpool(const task *t) {
   kernel_window w = window_of(t->g, t->n, NULL);
-  if (in(t, 0)->type == DTYPE_I8) npuc_maxpool_i8(&w, in_data(t, 0), out_data(t, 0), 0, w.batch * w.channels);
-  else npuc_maxpool_u8(&w, in_data(t, 0), out_data(t, 0), 0, w.batch * w.channels);
+  if (in(t, 0)->type == DTYPE_I8)
+    npuc_maxpool_i8(&w, in_data(t, 0), out_data(t, 0), 0, w.batch * w.channels);
+  else
+    npuc_maxpool_u8(&w, in_data(t, 0), out_data(t, 0), 0, w.batch * w.channels);
 }
 
 /* -- moving -- */
@@ -289,8 +321,10 @@ static npuc_status run_gather(const task *t) {
   for (size_t k = 0; k < n; k++) {
     int64_t at = npuc_qtensor_value(&view, (int64_t)k);
     if (at < 0) at += (int64_t)extent;
-    if (at < 0 || at >= (int64_t)extent) return npuc_fail(t->d, NPUC_DIAG_E1005, &(diag_place){.node = t->n->name, .op = "Gather"}, "an index is outside its axis");
-    for (size_t o = 0; o < outer; o++) memcpy((char *)out_data(t, 0) + (o * n + k) * inner, (const char *)in_data(t, 0) + (o * extent + (size_t)at) * inner, inner);
+    if (at < 0 || at >= (int64_t)extent)
+      return npuc_fail(t->d, NPUC_DIAG_E1005, &(diag_place){.node = t->n->name, .op = "Gather"}, "an index is outside its axis");
+    for (size_t o = 0; o < outer; o++)
+      memcpy((char *)out_data(t, 0) + (o * n + k) * inner, (const char *)in_data(t, 0) + (o * extent + (size_t)at) * inner, inner);
   }
   return NPUC_OK;
 }
@@ -312,40 +346,69 @@ static void run_argmax(const task *t) {
   }
 }
 
-npuc_status npuc_node_run(diag *d, const kernel_set *kernels, const qgraph *g, const qnode *n, void *const *tensors, const int32_t *packed, void *scratch) {
+npuc_status npuc_node_run(diag *d, const kernel_set *kernels, const qgraph *g, const qnode *n, void *const *tensors, const int32_t *packed,
+                          void *scratch) {
   task t = {d, g, n, tensors, packed, scratch, kernels};
   q8_output y;
   q8_input x;
   switch (n->op) {
-    case QOP_QConv: run_conv(&t); break;
-    case QOP_QGemm: run_gemm(&t); break;
+    case QOP_QConv:
+      run_conv(&t);
+      break;
+    case QOP_QGemm:
+      run_gemm(&t);
+      break;
     case QOP_QAdd:
-    case QOP_QMul: run_binary(&t); break;
+    case QOP_QMul:
+      run_binary(&t);
+      break;
     case QOP_Requantize:
       x = input8(&t, 0, QATTR_x_zero_point), y = output8(&t);
       npuc_ref_requantize(elements(in(&t, 0)), &x, first_int(&t, 1), first_int(&t, 2), &y);
       break;
-    case QOP_QAveragePool: return run_average(&t);
-    case QOP_QGlobalAveragePool: run_global_average(&t); break;
+    case QOP_QAveragePool:
+      return run_average(&t);
+    case QOP_QGlobalAveragePool:
+      run_global_average(&t);
+      break;
     case QOP_Lookup:
       x = input8(&t, 0, QATTR_x_zero_point);
       npuc_ref_lookup(elements(in(&t, 0)), &x, in_data(&t, 1), out_data(&t, 0));
       break;
     case QOP_QSoftmax:
-    case QOP_QLogSoftmax: run_softmax(&t); break;
-    case QOP_MaxPool: run_maxpool(&t); break;
-    case QOP_Concat: run_concat(&t); break;
-    case QOP_Pad: run_pad(&t); break;
-    case QOP_Slice: run_slice(&t); break;
-    case QOP_Split: run_split(&t); break;
-    case QOP_Transpose: run_transpose(&t); break;
-    case QOP_Gather: return run_gather(&t);
-    case QOP_ArgMax: run_argmax(&t); break;
+    case QOP_QLogSoftmax:
+      run_softmax(&t);
+      break;
+    case QOP_MaxPool:
+      run_maxpool(&t);
+      break;
+    case QOP_Concat:
+      run_concat(&t);
+      break;
+    case QOP_Pad:
+      run_pad(&t);
+      break;
+    case QOP_Slice:
+      run_slice(&t);
+      break;
+    case QOP_Split:
+      run_split(&t);
+      break;
+    case QOP_Transpose:
+      run_transpose(&t);
+      break;
+    case QOP_Gather:
+      return run_gather(&t);
+    case QOP_ArgMax:
+      run_argmax(&t);
+      break;
     case QOP_Reshape:
     case QOP_Flatten:
     case QOP_Squeeze:
     case QOP_Unsqueeze:
-    case QOP_Identity: memcpy(out_data(&t, 0), in_data(&t, 0), out(&t, 0)->bytes); break;
+    case QOP_Identity:
+      memcpy(out_data(&t, 0), in_data(&t, 0), out(&t, 0)->bytes);
+      break;
   }
   return NPUC_OK;
 }

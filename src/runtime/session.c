@@ -7,15 +7,15 @@
 struct npuc_session {
   arena *arena;
   const npuc_program *program;
-  diag *diag; /* for npuc_session_run; made anew after a failure */
+  diag *diag;              /* for npuc_session_run; made anew after a failure */
   const npu_program *plan; /* of the configuration */
-  void *block;    /* activations */
+  void *block;             /* activations */
   size_t block_bytes;
   void *scratch;
   int32_t *packed_block;
   const int32_t **packed; /* by node */
   kernel_set kernels;
-  void **tensors;         /* by tensor: where its bytes are now */
+  void **tensors; /* by tensor: where its bytes are now */
   stream_executor *run_stream;
   void *stream_user;
   tensor_observer *observe;
@@ -47,7 +47,8 @@ static npuc_status take_weights(diag *d, npuc_session *s) {
   size_t elements = 0, scratch = 64;
   for (size_t i = 0; i < g->n_nodes; i++) {
     size_t need = npuc_node_scratch(g, &g->nodes[i]);
-    if (need == SIZE_MAX) return npuc_fail(d, NPUC_DIAG_E1005, &(diag_place){.node = g->nodes[i].name}, "the node is too large for the kernels");
+    if (need == SIZE_MAX)
+      return npuc_fail(d, NPUC_DIAG_E1005, &(diag_place){.node = g->nodes[i].name}, "the node is too large for the kernels");
     elements += npuc_node_packed_elements(g, &g->nodes[i]);
     if (need > scratch) scratch = need;
   }
@@ -66,7 +67,8 @@ static npuc_status take_weights(diag *d, npuc_session *s) {
   return NPUC_OK;
 }
 
-npuc_status npuc_session_create(const npuc_program *program, const npuc_session_options *options, npuc_session **out_session, npuc_error *out_error) {
+npuc_status npuc_session_create(const npuc_program *program, const npuc_session_options *options, npuc_session **out_session,
+                                npuc_error *out_error) {
   *out_session = NULL;
   diag *d = npuc_diag_create(NULL, NULL);
   if (!d) return npuc_error_from(NULL, NPUC_ENVIRONMENT, out_error);
@@ -75,14 +77,19 @@ npuc_status npuc_session_create(const npuc_program *program, const npuc_session_
   s->arena = a, s->program = program, s->diag = d;
   size_t configuration = options ? options->configuration : 0;
   npuc_status status = NPUC_OK;
-  if (configuration < program->n_configurations) s->plan = program->programs[configuration];
-  else status = npuc_fail(d, NPUC_DIAG_E1005, NULL, "the file has %zu configurations, number %zu was asked for", program->n_configurations, configuration);
+  if (configuration < program->n_configurations)
+    s->plan = program->programs[configuration];
+  else
+    status = npuc_fail(d, NPUC_DIAG_E1005, NULL, "the file has %zu configurations, number %zu was asked for", program->n_configurations,
+                       configuration);
   if (status == NPUC_OK) status = npuc_kernels_select(d, &s->kernels);
   if (status == NPUC_OK) status = take_activations(d, s);
   if (status == NPUC_OK) status = take_weights(d, s);
   (void)npuc_error_from(d, status, out_error);
-  if (status == NPUC_OK) *out_session = s;
-  else npuc_session_destroy(s);
+  if (status == NPUC_OK)
+    *out_session = s;
+  else
+    npuc_session_destroy(s);
   return status;
 }
 

@@ -17,7 +17,8 @@ void npuc_session_set_observer(npuc_session *s, tensor_observer *observe, void *
 npuc_status npuc_session_run_diag(npuc_session *s, diag *d, const void *const *inputs, void *const *outputs) NPUC_MUST_USE;
 
 /* run_node.c: one node by plain kernels. `packed` is the node's prepared weights or NULL, `scratch` has npuc_node_scratch bytes. */
-npuc_status npuc_node_run(diag *d, const kernel_set *kernels, const qgraph *g, const qnode *n, void *const *tensors, const int32_t *packed, void *scratch) NPUC_MUST_USE;
+npuc_status npuc_node_run(diag *d, const kernel_set *kernels, const qgraph *g, const qnode *n, void *const *tensors, const int32_t *packed,
+                          void *scratch) NPUC_MUST_USE;
 size_t npuc_node_scratch(const qgraph *g, const qnode *n); /* SIZE_MAX: the node is too large for the kernels */
 /* 32-bit elements of prepared weights, 0: the node needs none. */
 size_t npuc_node_packed_elements(const qgraph *g, const qnode *n);

@@ -25,7 +25,8 @@ static npuc_status load_ports(build *b, const char *kind, value *const *ports, s
   json_t *files = json_object_get(record, kind);
   for (size_t i = 0; i < n; i++) {
     const char *file = json_string_value(json_array_get(files, i));
-    if (!file) return npuc_fail(b->diag, NPUC_DIAG_E0905, &(diag_place){.file = b->path, .node = ports[i]->name}, "the baseline has no file for it");
+    if (!file)
+      return npuc_fail(b->diag, NPUC_DIAG_E0905, &(diag_place){.file = b->path, .node = ports[i]->name}, "the baseline has no file for it");
     NPUC_TRY(npuc_npy_read(b->diag, npuc_path_join(b->arena, b->path, file), &out[i]));
     if (out[i].shape.rank > 0) *out_samples = (size_t)out[i].shape.dims[0];
   }
@@ -124,7 +125,8 @@ static npuc_status check(stage_work *w, const recording *r) {
   bool all_constant = true;
   for (size_t i = 0; i < r->graph->n_outputs; i++) all_constant &= constant_output(&r->outputs[i], r->n_samples);
   if (all_constant && r->graph->n_inputs)
-    return npuc_fail(d, NPUC_DIAG_E0910, &(diag_place){.file = label}, "all %zu samples give the same outputs: the data is constant, or the model ignores it", r->n_samples);
+    return npuc_fail(d, NPUC_DIAG_E0910, &(diag_place){.file = label},
+                     "all %zu samples give the same outputs: the data is constant, or the model ignores it", r->n_samples);
   json_object_set_new(w->gate, "constant", json_false());
   json_object_set_new(w->gate, "pass", json_true());
   return NPUC_OK;
@@ -137,7 +139,8 @@ static npuc_status write_ports(stage_work *w, const char *kind, value *const *po
   for (size_t i = 0; i < n; i++) {
     const char *file = port_file(b, kind, ports[i]->name);
     for (size_t k = 0; k < json_array_size(files); k++) /* two names that clean to the same */
-      if (strcmp(json_string_value(json_array_get(files, k)), file) == 0) file = port_file(b, kind, npuc_arena_printf(b->arena, "%s_%zu", ports[i]->name, i));
+      if (strcmp(json_string_value(json_array_get(files, k)), file) == 0)
+        file = port_file(b, kind, npuc_arena_printf(b->arena, "%s_%zu", ports[i]->name, i));
     npuc_status status = npuc_npy_write(b->diag, npuc_path_join(b->arena, b->path, file), &tensors[i]);
     if (status != NPUC_OK) {
       json_decref(files);

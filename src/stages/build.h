@@ -44,8 +44,8 @@ typedef struct build_options {
   const char *model; /* path as given */
   const char *const *targets;
   size_t n_targets;
-  const char *scheme;   /* NULL: the target's */
-  const char *observer; /* NULL: default */
+  const char *scheme;                    /* NULL: the target's */
+  const char *observer;                  /* NULL: default */
   const char *calib, *eval, *preprocess; /* NULL: none */
   const char *reference;
   const symbol_binding *dims;
@@ -94,7 +94,8 @@ json_t *npuc_build_record(const build *b, stage_id s, const char *target); /* bo
 /* Strikes stage s and the later ones and removes their files. */
 npuc_status npuc_build_strike(build *b, stage_id s, const char *target) NPUC_MUST_USE;
 /* Takes `record`, fills in hashes of the named outputs, writes the manifest. */
-npuc_status npuc_build_done(build *b, stage_id s, const char *target, json_t *record, const char *const *outputs, size_t n_outputs) NPUC_MUST_USE;
+npuc_status npuc_build_done(build *b, stage_id s, const char *target, json_t *record, const char *const *outputs,
+                            size_t n_outputs) NPUC_MUST_USE;
 /* The key and every recorded output still hold. */
 bool npuc_build_holds(build *b, stage_id s, const char *target, const char *key);
 npuc_status npuc_build_save(build *b) NPUC_MUST_USE;

@@ -26,9 +26,17 @@ static void on_stage(void *user, stage_id s, const char *target, const char *sta
 static void deliver(const npuc_compile_options *o, const diag *d) {
   for (size_t i = 0; o->on_diagnostic && i < npuc_diag_count(d); i++) {
     const diag_record *r = npuc_diag_at(d, i);
-    npuc_diagnostic out = {.severity = (npuc_severity)r->severity, .code = npuc_diag_info(r->code)->text_code, .file = r->place.file, .part = r->place.part,
-                           .node = r->place.node, .op = r->place.op, .attribute = r->place.attribute, .reason = r->reason, .fixes = r->fixes,
-                           .n_fixes = r->n_fixes, .count = r->count};
+    npuc_diagnostic out = {.severity = (npuc_severity)r->severity,
+                           .code = npuc_diag_info(r->code)->text_code,
+                           .file = r->place.file,
+                           .part = r->place.part,
+                           .node = r->place.node,
+                           .op = r->place.op,
+                           .attribute = r->place.attribute,
+                           .reason = r->reason,
+                           .fixes = r->fixes,
+                           .n_fixes = r->n_fixes,
+                           .count = r->count};
     o->on_diagnostic(o->user, &out);
   }
 }
@@ -37,8 +45,16 @@ static npuc_status compile_in(build *b, const npuc_compile_options *o, thread_po
   b->pool = pool;
   b->progress = p;
   b->seed = o->seed;
-  b->options = (build_options){.model = o->model, .targets = o->targets, .n_targets = o->n_targets, .observer = o->observer, .calib = o->calibration,
-                               .eval = o->evaluation, .preprocess = o->preprocess, .reference = o->reference, .max_drop = o->max_drop, .bias_correction = true};
+  b->options = (build_options){.model = o->model,
+                               .targets = o->targets,
+                               .n_targets = o->n_targets,
+                               .observer = o->observer,
+                               .calib = o->calibration,
+                               .eval = o->evaluation,
+                               .preprocess = o->preprocess,
+                               .reference = o->reference,
+                               .max_drop = o->max_drop,
+                               .bias_correction = true};
   NPUC_TRY(npuc_build_options_save(b));
   if (o->force) NPUC_TRY(npuc_build_strike(b, STAGE_BASELINE, NULL));
   return npuc_pipeline_run(b, STAGE_BASELINE, STAGE_VERIFY, on_stage, (void *)(uintptr_t)o);
@@ -58,7 +74,8 @@ npuc_status npuc_compile(const npuc_compile_options *options) {
   thread_pool *pool = NULL;
   progress p = {.report = options->on_progress, .cancelled = options->cancelled, .user = options->user};
   npuc_status status = check(d, options);
-  if (status == NPUC_OK && !(pool = npuc_pool_create(options->threads))) status = npuc_fail(d, NPUC_DIAG_E0002, NULL, "threads cannot be started");
+  if (status == NPUC_OK && !(pool = npuc_pool_create(options->threads)))
+    status = npuc_fail(d, NPUC_DIAG_E0002, NULL, "threads cannot be started");
   if (status == NPUC_OK) status = npuc_build_open(d, a, options->output, true, &b);
   if (status == NPUC_OK) status = compile_in(b, options, pool, &p);
   npuc_build_close(b);

@@ -14,8 +14,8 @@ static npuc_status open_npu(diag *d, arena *a, thread_pool *pool, const char *ki
   return npuc_runner_create_with(d, pool, &backend, &e->runner);
 }
 
-npuc_status npuc_engine_open(diag *d, arena *a, thread_pool *pool, const char *text, const char *kind, npuc_status (*bind)(void *user, module *m), void *user,
-                             engine *out_engine) {
+npuc_status npuc_engine_open(diag *d, arena *a, thread_pool *pool, const char *text, const char *kind,
+                             npuc_status (*bind)(void *user, module *m), void *user, engine *out_engine) {
   engine *e = out_engine;
   if (kind && strcmp(kind, "graph") != 0 && strcmp(kind, "simulator") != 0)
     return npuc_fail(d, NPUC_DIAG_E0104, &(diag_place){.attribute = "--engine"}, "engines are graph and simulator, not '%s'", kind);

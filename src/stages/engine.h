@@ -13,8 +13,8 @@ typedef struct engine {
 } engine;
 
 /* `kind` for .npu files: "graph" (NULL: the same) or "simulator". dims bind symbols of ONNX models before the runner is made: the caller's callback, or NULL. */
-npuc_status npuc_engine_open(diag *d, arena *a, thread_pool *pool, const char *text, const char *kind, npuc_status (*bind)(void *user, module *m), void *user,
-                             engine *out_engine) NPUC_MUST_USE;
+npuc_status npuc_engine_open(diag *d, arena *a, thread_pool *pool, const char *text, const char *kind,
+                             npuc_status (*bind)(void *user, module *m), void *user, engine *out_engine) NPUC_MUST_USE;
 void npuc_engine_close(engine *e);
 
 #endif

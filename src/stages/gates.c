@@ -76,8 +76,9 @@ static npuc_status judge(stage_work *w, const graph *after, const kept_outputs *
     json_array_append_new(list, npuc_comparison_json(after->outputs[k]->name, c));
     if (within(c, bound) || status != NPUC_OK) continue;
     status = npuc_fail(w->b->diag, NPUC_DIAG_E0911, &(diag_place){.file = w->b->path, .node = after->outputs[k]->name},
-                       "stage %s changed this output: max|d| %.3g with max|ref| %.3g, SQNR %.1f dB; %s", npuc_stage_name(w->stage), c->max_abs,
-                       c->max_ref, c->sqnr_db, bound == PARITY_EXACT ? "its rewrites are exact" : "its rewrites may change rounding only (1e-5, 100 dB)");
+                       "stage %s changed this output: max|d| %.3g with max|ref| %.3g, SQNR %.1f dB; %s", npuc_stage_name(w->stage),
+                       c->max_abs, c->max_ref, c->sqnr_db,
+                       bound == PARITY_EXACT ? "its rewrites are exact" : "its rewrites may change rounding only (1e-5, 100 dB)");
     npuc_fix(w->b->diag, "npuc diff %s@%s %s --nodes", w->b->path, npuc_stage_name((stage_id)(w->stage - 1)),
              npuc_build_path(w->b, w->stage, w->target));
   }

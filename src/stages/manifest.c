@@ -95,8 +95,9 @@ static npuc_status claim_folder(build *b, bool create) {
   size_t n;
   NPUC_TRY(npuc_dir_list(d, b->arena, b->path, &names, &n));
   if (create && only_our_marks(names, n)) return NPUC_OK;
-  npuc_status status = npuc_fail(d, NPUC_DIAG_E0901, &(diag_place){.file = b->path},
-                                 n ? "the folder exists and is not a build of npuc; nothing was written" : "the folder is empty: nothing was built in it");
+  npuc_status status =
+      npuc_fail(d, NPUC_DIAG_E0901, &(diag_place){.file = b->path},
+                n ? "the folder exists and is not a build of npuc; nothing was written" : "the folder is empty: nothing was built in it");
   npuc_fix(d, "choose another folder: -o %s.build", b->path);
   return status;
 }
@@ -117,8 +118,10 @@ static npuc_status sweep(build *b, const char *folder, int depth) {
   NPUC_TRY(npuc_dir_list(b->diag, b->arena, folder, &names, &n));
   for (size_t i = 0; i < n; i++) {
     const char *path = npuc_path_join(b->arena, folder, names[i]);
-    if (strstr(names[i], ".npuc-tmp.")) NPUC_TRY(npuc_path_remove(b->diag, path));
-    else if (depth > 0 && npuc_path_is_dir(path)) NPUC_TRY(sweep(b, path, depth - 1));
+    if (strstr(names[i], ".npuc-tmp."))
+      NPUC_TRY(npuc_path_remove(b->diag, path));
+    else if (depth > 0 && npuc_path_is_dir(path))
+      NPUC_TRY(sweep(b, path, depth - 1));
   }
   return NPUC_OK;
 }
@@ -132,7 +135,8 @@ static npuc_status load_manifest(build *b) {
   json_error_t error;
   b->manifest = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
   if (!b->manifest) return npuc_fail(b->diag, NPUC_DIAG_E0904, &(diag_place){.file = path}, "line %d: %s", error.line, error.text);
-  if (!is_ours(b->manifest) || !json_is_object(json_object_get(b->manifest, "stages")) || !json_is_object(json_object_get(b->manifest, "options")))
+  if (!is_ours(b->manifest) || !json_is_object(json_object_get(b->manifest, "stages")) ||
+      !json_is_object(json_object_get(b->manifest, "options")))
     return npuc_fail(b->diag, NPUC_DIAG_E0901, &(diag_place){.file = b->path}, "its manifest.json is not one of npuc; nothing was written");
   return NPUC_OK;
 }

@@ -13,7 +13,8 @@ static json_t *port_json(const module *m, const graph *g, arena *a, const value 
     const char *symbol = dim_is_symbol(v->shape.dims[i]) ? npuc_module_symbol_name(m, v->shape.dims[i]) : NULL;
     json_array_append_new(dims, dim_is_number(v->shape.dims[i]) ? json_integer(v->shape.dims[i]) : json_string(symbol ? symbol : "?"));
   }
-  json_t *o = json_pack("{s:s, s:s, s:s, s:o}", "name", v->name, "source", npuc_source_name(g, a, v->name), "dtype", npuc_dtype_name(v->type), "shape", dims);
+  json_t *o = json_pack("{s:s, s:s, s:s, s:o}", "name", v->name, "source", npuc_source_name(g, a, v->name), "dtype",
+                        npuc_dtype_name(v->type), "shape", dims);
   if (!v->quant) return o;
   json_object_set_new(o, "scale", json_real(npuc_tensor_get(&v->quant->scale, 0)));
   json_object_set_new(o, "zero_point", json_integer(npuc_tensor_get_int(&v->quant->zero_point, 0)));
@@ -40,7 +41,8 @@ static json_t *part_json(const build *b, const module *m, const graph *g) {
   const char *ours;
   void *source;
   while (npuc_map_next(renamed, &cursor, &ours, &source)) json_object_set_new(names, ours, json_string(source));
-  return json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", g->name ? g->name : "main", "inputs", inputs, "outputs", outputs, "stages", stage_files(b), "names", names);
+  return json_pack("{s:s, s:o, s:o, s:o, s:o}", "name", g->name ? g->name : "main", "inputs", inputs, "outputs", outputs, "stages",
+                   stage_files(b), "names", names);
 }
 
 /* The newest stage that left a model, target of the last one for stages 4 and 5. */
@@ -65,7 +67,8 @@ npuc_status npuc_module_json_write(build *b) {
   json_t *parts = json_array();
   for (size_t i = 0; i < m->n_graphs; i++) json_array_append_new(parts, part_json(b, m, m->graphs[i]));
   npuc_module_destroy(m);
-  json_t *document = json_pack("{s:s, s:s, s:o, s:[], s:[]}", "schema", "npuc.module/1", "source", b->options.model, "parts", parts, "states", "links");
+  json_t *document =
+      json_pack("{s:s, s:s, s:o, s:[], s:[]}", "schema", "npuc.module/1", "source", b->options.model, "parts", parts, "states", "links");
   char *text = document ? json_dumps(document, JSON_INDENT(1) | JSON_ENSURE_ASCII) : NULL;
   json_decref(document);
   if (!text) return npuc_fail(b->diag, NPUC_DIAG_E0002, NULL, "module.json cannot be built");

@@ -19,7 +19,9 @@ static npuc_status describe_port(diag *d, arena *a, const npuc_port *p, model_po
   *zero = (uint8_t)p->zero_point;
   q->zero_point = (tensor){.type = (dtype)p->dtype, .shape = SHAPE_SCALAR, .data = zero, .bytes = 1};
   out->quant = q;
-  return npuc_dtype_bits((dtype)p->dtype) == 8 ? NPUC_OK : npuc_fail(d, NPUC_DIAG_E1005, &(diag_place){.node = p->name}, "a quantized port of more than 8 bits");
+  return npuc_dtype_bits((dtype)p->dtype) == 8
+             ? NPUC_OK
+             : npuc_fail(d, NPUC_DIAG_E1005, &(diag_place){.node = p->name}, "a quantized port of more than 8 bits");
 }
 
 static npuc_status describe_ports(diag *d, arena *a, npu_engine *e) {
@@ -37,8 +39,10 @@ npuc_status npuc_npu_engine_open(diag *d, arena *a, const char *path, const char
   e->simulates = strcmp(kind, "simulator") == 0;
   NPUC_TRY(npuc_program_open(d, path, &e->program));
   npuc_status status = describe_ports(d, a, e);
-  if (status == NPUC_OK) *out_engine = e;
-  else npuc_npu_engine_close(e);
+  if (status == NPUC_OK)
+    *out_engine = e;
+  else
+    npuc_npu_engine_close(e);
   return status;
 }
 
@@ -64,15 +68,22 @@ static void move_bindings(const npu_stream *stream, uint8_t *memory, void *const
   for (size_t i = 0; i < stream->n_bindings; i++) {
     const npu_binding *b = &stream->bindings[i];
     if (b->is_output != outputs) continue;
-    if (outputs) npuc_layout_unpack(&b->layout, memory + b->offset, tensors[b->tensor]);
-    else npuc_layout_pack(&b->layout, tensors[b->tensor], memory + b->offset);
+    if (outputs)
+      npuc_layout_unpack(&b->layout, memory + b->offset, tensors[b->tensor]);
+    else
+      npuc_layout_pack(&b->layout, tensors[b->tensor], memory + b->offset);
   }
 }
 
 static npuc_status simulate_stream(void *user, diag *d, const npu_program *p, uint32_t stream, void *const *tensors) {
   worker *w = user;
   const npu_stream *s = &p->streams[stream];
-  npu_memory memory = {.constants = p->constants, .constants_bytes = p->constants_bytes, .arena = w->arena_memory, .arena_bytes = s->arena_bytes, .state = w->state_memory, .state_bytes = s->state_bytes};
+  npu_memory memory = {.constants = p->constants,
+                       .constants_bytes = p->constants_bytes,
+                       .arena = w->arena_memory,
+                       .arena_bytes = s->arena_bytes,
+                       .state = w->state_memory,
+                       .state_bytes = s->state_bytes};
   npu_sim_options options = {0};
   npu_sim_result result;
   memset(w->arena_memory, 0, s->arena_bytes);
@@ -129,8 +140,10 @@ static npuc_status open_worker(const void *model, diag *d, void **out_worker) {
   worker *w = npuc_xcalloc(1, sizeof *w);
   w->engine = model;
   npuc_status status = fill_worker(d, w);
-  if (status != NPUC_OK) close_worker(w);
-  else *out_worker = w;
+  if (status != NPUC_OK)
+    close_worker(w);
+  else
+    *out_worker = w;
   return status;
 }
 
@@ -147,11 +160,18 @@ static npuc_status run_worker(void *user, diag *d, const tensor *inputs, tensor 
 }
 
 void npuc_npu_engine_backend(npu_engine *e, runner_backend *out_backend) {
-  *out_backend = (runner_backend){.inputs = e->inputs, .outputs = e->outputs, .n_inputs = npuc_program_inputs(e->program), .n_outputs = npuc_program_outputs(e->program), .open = open_worker,
-                                  .run = run_worker, .close = close_worker, .model = e};
+  *out_backend = (runner_backend){.inputs = e->inputs,
+                                  .outputs = e->outputs,
+                                  .n_inputs = npuc_program_inputs(e->program),
+                                  .n_outputs = npuc_program_outputs(e->program),
+                                  .open = open_worker,
+                                  .run = run_worker,
+                                  .close = close_worker,
+                                  .model = e};
 }
 
-npuc_status npuc_npu_engine_time(npu_engine *e, diag *d, const void *const *inputs, void *const *outputs, tensor_observer *observe, void *observe_user, npu_timing *timing) {
+npuc_status npuc_npu_engine_time(npu_engine *e, diag *d, const void *const *inputs, void *const *outputs, tensor_observer *observe,
+                                 void *observe_user, npu_timing *timing) {
   void *opened = NULL;
   NPUC_TRY(open_worker(e, d, &opened));
   worker *w = opened;

@@ -24,6 +24,7 @@ typedef struct npu_timing {
   uint64_t cycles, macs;
   uint64_t busy[NPU_QUEUES], stalled[NPU_QUEUES];
 } npu_timing;
-npuc_status npuc_npu_engine_time(npu_engine *e, diag *d, const void *const *inputs, void *const *outputs, tensor_observer *observe, void *observe_user, npu_timing *timing) NPUC_MUST_USE;
+npuc_status npuc_npu_engine_time(npu_engine *e, diag *d, const void *const *inputs, void *const *outputs, tensor_observer *observe,
+                                 void *observe_user, npu_timing *timing) NPUC_MUST_USE;
 
 #endif

@@ -54,7 +54,9 @@ static npuc_status pick_stage(diag *d, json_t *stages, const char *label, const 
     found++;
   }
   if (found == 1) return NPUC_OK;
-  if (found > 1) return npuc_fail(d, NPUC_DIAG_E0908, &(diag_place){.file = label}, "stage %s was done for %zu targets: write @%s.TARGET", name, found, name);
+  if (found > 1)
+    return npuc_fail(d, NPUC_DIAG_E0908, &(diag_place){.file = label}, "stage %s was done for %zu targets: write @%s.TARGET", name, found,
+                     name);
   return npuc_fail(d, NPUC_DIAG_E0905, &(diag_place){.file = label}, "stage %s has not been done", wanted);
 }
 
@@ -62,7 +64,8 @@ static npuc_status find_in_build(diag *d, arena *a, const char *folder, const ch
   json_t *manifest = load_manifest(a, folder);
   json_t *stages = json_object_get(manifest, "stages"), *record = NULL;
   npuc_status status = NPUC_OK;
-  if (stage) status = pick_stage(d, stages, m->label, stage, &record);
+  if (stage)
+    status = pick_stage(d, stages, m->label, stage, &record);
   else if (!(record = newest_record(stages)))
     status = npuc_fail(d, NPUC_DIAG_E0905, &(diag_place){.file = m->label}, "nothing has been imported in this build");
   if (status == NPUC_OK && !(m->path = recorded_file(a, folder, record)))
@@ -80,8 +83,10 @@ static npuc_status recognise(diag *d, opened_model *m) {
   size_t n = npuc_file_size(file);
   const uint8_t *bytes = npuc_file_bytes(file);
   npuc_status status = NPUC_OK;
-  if (n >= sizeof npu_magic && memcmp(bytes, npu_magic, sizeof npu_magic) == 0) m->kind = MODEL_NPU;
-  else if (n >= 2 && (bytes[0] == 0x08 || bytes[0] == 0x12 || bytes[0] == 0x1a || bytes[0] == 0x22 || bytes[0] == 0x28 || bytes[0] == 0x3a || bytes[0] == 0x42))
+  if (n >= sizeof npu_magic && memcmp(bytes, npu_magic, sizeof npu_magic) == 0)
+    m->kind = MODEL_NPU;
+  else if (n >= 2 && (bytes[0] == 0x08 || bytes[0] == 0x12 || bytes[0] == 0x1a || bytes[0] == 0x22 || bytes[0] == 0x28 ||
+                      bytes[0] == 0x3a || bytes[0] == 0x42))
     m->kind = MODEL_ONNX; /* a protobuf field tag that ModelProto begins with; the reader judges the rest */
   else
     status = npuc_fail(d, NPUC_DIAG_E0906, &(diag_place){.file = m->label},

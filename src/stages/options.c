@@ -35,4 +35,3 @@ npuc_status npuc_build_options_save(build *b) {
   json_object_set_new(b->manifest, "options", j);
   return npuc_build_save(b);
 }
-

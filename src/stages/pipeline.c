@@ -25,7 +25,8 @@ static const char *file_identity(build *b, const char *path) {
     const char *hash;
     if (npuc_hash_file(NULL, b->arena, path, &hash) == NPUC_OK) return hash;
   }
-  return npuc_arena_printf(b->arena, "%ju:%ju:%jd:%jd", (uintmax_t)info.st_dev, (uintmax_t)info.st_ino, (intmax_t)info.st_size, (intmax_t)info.st_mtime);
+  return npuc_arena_printf(b->arena, "%ju:%ju:%jd:%jd", (uintmax_t)info.st_dev, (uintmax_t)info.st_ino, (intmax_t)info.st_size,
+                           (intmax_t)info.st_mtime);
 }
 
 /* DATA is [KIND:]PATH: the path is what follows the last colon when the whole names no file. */
@@ -47,7 +48,8 @@ static const char *outputs_identity(const build *b, stage_id s, const char *targ
   json_t *outputs = json_object_get(npuc_build_record(b, s, target), "outputs"), *entry;
   const char *text = npuc_stage_name(s);
   size_t i;
-  json_array_foreach(outputs, i, entry) text = npuc_arena_printf(b->arena, "%s,%s", text, json_string_value(json_object_get(entry, "xxh3")));
+  json_array_foreach(outputs, i, entry) text =
+      npuc_arena_printf(b->arena, "%s,%s", text, json_string_value(json_object_get(entry, "xxh3")));
   return text;
 }
 
@@ -57,7 +59,8 @@ static const char *shapes_identity(const build *b) {
     text = npuc_arena_printf(b->arena, "%s;%s=%" PRId64, text, b->options.dims[i].symbol, b->options.dims[i].value);
   for (size_t i = 0; i < b->options.n_shapes; i++) {
     text = npuc_arena_printf(b->arena, "%s;%s:", text, b->options.shapes[i].input);
-    for (int32_t k = 0; k < b->options.shapes[i].shape.rank; k++) text = npuc_arena_printf(b->arena, "%sx%" PRId64, text, b->options.shapes[i].shape.dims[k]);
+    for (int32_t k = 0; k < b->options.shapes[i].shape.rank; k++)
+      text = npuc_arena_printf(b->arena, "%sx%" PRId64, text, b->options.shapes[i].shape.dims[k]);
   }
   return text;
 }
@@ -75,20 +78,25 @@ static npuc_status stage_key(build *b, stage_id s, const char *target, const cha
   const build_options *o = &b->options;
   arena *a = b->arena;
   const char *parts = npuc_arena_printf(a, "npuc %s|%s|", npuc_version(), npuc_stage_name(s));
-  const char *data = npuc_arena_printf(a, "%s|%s|%s|%" PRIu64, data_identity(b, o->calib), data_identity(b, o->eval), spec_identity(b, o->preprocess), b->seed);
+  const char *data = npuc_arena_printf(a, "%s|%s|%s|%" PRIu64, data_identity(b, o->calib), data_identity(b, o->eval),
+                                       spec_identity(b, o->preprocess), b->seed);
   const char *target_text = "";
   if (target) NPUC_TRY(target_identity(b, target, &target_text));
   switch (s) {
-    case STAGE_BASELINE: parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, file_identity(b, o->model), data, shapes_identity(b)); break;
+    case STAGE_BASELINE:
+      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, file_identity(b, o->model), data, shapes_identity(b));
+      break;
     case STAGE_IMPORT:
-      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, file_identity(b, o->model), o->reference ? o->reference : "", outputs_identity(b, STAGE_BASELINE, NULL));
+      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, file_identity(b, o->model), o->reference ? o->reference : "",
+                                outputs_identity(b, STAGE_BASELINE, NULL));
       break;
     case STAGE_QUANTIZE:
-      parts = npuc_arena_printf(a, "%s%s|%s|%s|%s|%.17g|%d|%s", parts, data, o->scheme ? o->scheme : "", o->observer ? o->observer : "", target_text, o->max_drop,
-                                (int)o->bias_correction, outputs_identity(b, STAGE_ADAPT, target));
+      parts = npuc_arena_printf(a, "%s%s|%s|%s|%s|%.17g|%d|%s", parts, data, o->scheme ? o->scheme : "", o->observer ? o->observer : "",
+                                target_text, o->max_drop, (int)o->bias_correction, outputs_identity(b, STAGE_ADAPT, target));
       break;
     case STAGE_VERIFY:
-      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, target_text, outputs_identity(b, STAGE_QUANTIZE, target), outputs_identity(b, STAGE_BUILD, target));
+      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, target_text, outputs_identity(b, STAGE_QUANTIZE, target),
+                                outputs_identity(b, STAGE_BUILD, target));
       break;
     default:
       parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, target_text, shapes_identity(b),
@@ -110,8 +118,9 @@ static npuc_status needs(build *b, stage_id s, const char *target) {
     NPUC_TRY(stage_key(b, (stage_id)k, t, &key, &inputs));
     if (npuc_build_holds(b, (stage_id)k, t, key)) continue;
     bool recorded = npuc_build_record(b, (stage_id)k, t) != NULL;
-    npuc_status status = npuc_fail(b->diag, NPUC_DIAG_E0905, &(diag_place){.file = b->path}, "stage %s needs stage %s, which %s", npuc_stage_name(s), npuc_stage_name((stage_id)k),
-                                   recorded ? "was done with other options or files" : "has not been done");
+    npuc_status status =
+        npuc_fail(b->diag, NPUC_DIAG_E0905, &(diag_place){.file = b->path}, "stage %s needs stage %s, which %s", npuc_stage_name(s),
+                  npuc_stage_name((stage_id)k), recorded ? "was done with other options or files" : "has not been done");
     npuc_fix(b->diag, "npuc %s %s%s%s", npuc_stage_name((stage_id)k), b->path, t ? " -t " : "", t ? t : "");
     return status;
   }
@@ -156,13 +165,15 @@ npuc_status npuc_pipeline_run(build *b, stage_id from, stage_id to, stage_listen
     if (!npuc_stage_per_target((stage_id)s)) NPUC_TRY(one_stage(b, (stage_id)s, NULL, listener, user));
   if (!npuc_stage_per_target(to)) return NPUC_OK;
   if (b->options.n_targets == 0) {
-    npuc_status status = npuc_fail(b->diag, NPUC_DIAG_E0907, &(diag_place){.attribute = "--target"}, "stage %s is for a target, and none is named", npuc_stage_name(to));
+    npuc_status status = npuc_fail(b->diag, NPUC_DIAG_E0907, &(diag_place){.attribute = "--target"},
+                                   "stage %s is for a target, and none is named", npuc_stage_name(to));
     npuc_fix(b->diag, "-t refnpu-n16");
     return status;
   }
   for (size_t i = 0; i < b->options.n_targets; i++) {
     if (npuc_stage_per_target(from)) NPUC_TRY(needs(b, from, b->options.targets[i]));
-    for (int s = from > STAGE_ADAPT ? (int)from : (int)STAGE_ADAPT; s <= (int)to; s++) NPUC_TRY(one_stage(b, (stage_id)s, b->options.targets[i], listener, user));
+    for (int s = from > STAGE_ADAPT ? (int)from : (int)STAGE_ADAPT; s <= (int)to; s++)
+      NPUC_TRY(one_stage(b, (stage_id)s, b->options.targets[i], listener, user));
   }
   return NPUC_OK;
 }

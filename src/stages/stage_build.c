@@ -19,11 +19,14 @@ static char *metadata(stage_work *w, const qgraph *g, const npu_program *p) {
     json_object_set_new(operators, name, json_integer(json_integer_value(json_object_get(operators, name)) + 1));
     host += !g->nodes[i].on_npu;
   }
-  json_t *config = json_pack("{s:s, s:b}", "scheme", w->b->options.scheme ? w->b->options.scheme : "w8a8", "bias_correction", (int)w->b->options.bias_correction);
-  json_t *observer_used = json_object_get(npuc_build_record(w->b, STAGE_QUANTIZE, w->target), "observer"); /* as resolved: asked for or default is the same */
+  json_t *config = json_pack("{s:s, s:b}", "scheme", w->b->options.scheme ? w->b->options.scheme : "w8a8", "bias_correction",
+                             (int)w->b->options.bias_correction);
+  json_t *observer_used =
+      json_object_get(npuc_build_record(w->b, STAGE_QUANTIZE, w->target), "observer"); /* as resolved: asked for or default is the same */
   if (observer_used) json_object_set(config, "observer", observer_used);
-  json_t *meta = json_pack("{s:s, s:s, s:[s], s:o, s:o, s:i, s:i}", "producer", npuc_arena_printf(w->b->arena, "npuc %s", npuc_version()), "target", p->arch.name, "parts", "main", "config", config,
-                           "operators", operators, "host_nodes", (int)host, "streams", (int)p->n_streams);
+  json_t *meta = json_pack("{s:s, s:s, s:[s], s:o, s:o, s:i, s:i}", "producer", npuc_arena_printf(w->b->arena, "npuc %s", npuc_version()),
+                           "target", p->arch.name, "parts", "main", "config", config, "operators", operators, "host_nodes", (int)host,
+                           "streams", (int)p->n_streams);
   char *text = json_dumps(meta, JSON_INDENT(1) | JSON_SORT_KEYS | JSON_ENSURE_ASCII);
   json_decref(meta);
   return text;
@@ -47,7 +50,8 @@ static npuc_status gate(stage_work *w, const char *path, uint64_t predicted) {
   json_object_set_new(w->gate, "predicted_bytes", json_integer((json_int_t)predicted));
   json_object_set_new(w->gate, "pass", json_boolean(ratio >= 0.9 && ratio <= 1.1));
   if (ratio >= 0.9 && ratio <= 1.1) return NPUC_OK;
-  return npuc_fail(w->b->diag, NPUC_DIAG_E0916, &(diag_place){.file = path}, "it has %lld bytes, %llu were predicted", (long long)info.st_size, (unsigned long long)predicted);
+  return npuc_fail(w->b->diag, NPUC_DIAG_E0916, &(diag_place){.file = path}, "it has %lld bytes, %llu were predicted",
+                   (long long)info.st_size, (unsigned long long)predicted);
 }
 
 static npuc_status write_artifact(stage_work *w, const qgraph *g, const npu_program *p) {

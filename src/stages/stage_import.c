@@ -22,8 +22,8 @@ static npuc_status compare_reference(stage_work *w, const graph *g, const baseli
     NPUC_TRY(status);
     json_array_append_new(list, npuc_comparison_json(g->outputs[i]->name, &c));
     if (c.max_abs > 1e-4 * c.max_ref + 1e-6 || c.sqnr_db < REFERENCE_SQNR_DB)
-      return npuc_fail(w->b->diag, NPUC_DIAG_E0919, &(diag_place){.file = path, .node = g->outputs[i]->name}, "max|d| %.3g with max|ref| %.3g, SQNR %.1f dB", c.max_abs,
-                       c.max_ref, c.sqnr_db);
+      return npuc_fail(w->b->diag, NPUC_DIAG_E0919, &(diag_place){.file = path, .node = g->outputs[i]->name},
+                       "max|d| %.3g with max|ref| %.3g, SQNR %.1f dB", c.max_abs, c.max_ref, c.sqnr_db);
   }
   return NPUC_OK;
 }

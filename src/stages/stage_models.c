@@ -51,7 +51,8 @@ static npuc_status bind_input(build *b, const module *m, value *v) {
     const input_shape *s = &b->options.shapes[i];
     if (strcmp(s->input, v->name) != 0) continue;
     if (v->shape.rank >= 0 && v->shape.rank != s->shape.rank)
-      return npuc_fail(b->diag, NPUC_DIAG_E0104, &(diag_place){.node = v->name, .attribute = "--shape"}, "the input has %d axes, not %d", v->shape.rank, s->shape.rank);
+      return npuc_fail(b->diag, NPUC_DIAG_E0104, &(diag_place){.node = v->name, .attribute = "--shape"}, "the input has %d axes, not %d",
+                       v->shape.rank, s->shape.rank);
     v->shape = s->shape;
   }
   for (int32_t k = 0; k < v->shape.rank; k++) {

@@ -9,12 +9,13 @@
 #include "stages/stages.h"
 
 static json_t *rewrites_json(const pass_report *r) {
-  static const char *const parities[] = {[PARITY_EXACT] = "exact", [PARITY_REASSOCIATING] = "reassociating", [PARITY_APPROXIMATE] = "approximate"};
+  static const char *const parities[] = {
+      [PARITY_EXACT] = "exact", [PARITY_REASSOCIATING] = "reassociating", [PARITY_APPROXIMATE] = "approximate"};
   json_t *list = json_array();
   for (size_t i = 0; i < r->n_rewrites; i++) {
     const rewrite_record *w = &r->rewrites[i];
-    json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I, s:s}", "pass", w->pass, "pattern", w->pattern ? w->pattern : "", "parity", parities[w->parity], "count",
-                                          (json_int_t)w->count, "first", w->first_node ? w->first_node : ""));
+    json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I, s:s}", "pass", w->pass, "pattern", w->pattern ? w->pattern : "", "parity",
+                                          parities[w->parity], "count", (json_int_t)w->count, "first", w->first_node ? w->first_node : ""));
   }
   return list;
 }
@@ -23,8 +24,14 @@ static npuc_status run_pipeline(stage_work *w, module *m, const pass_target *tar
   build *b = w->b;
   dim_binding *dims = NPUC_NEW_ARRAY(b->arena, b->options.n_dims + 1, dim_binding);
   for (size_t i = 0; i < b->options.n_dims; i++) dims[i] = (dim_binding){b->options.dims[i].symbol, b->options.dims[i].value};
-  pass_options options = {.dims = dims, .n_dims = b->options.n_dims, .target = target, .limit = b->controls.limit, .stop_after = b->controls.stop_after,
-                          .print_after = b->controls.print_after, .print = b->controls.print, .user = b->controls.user};
+  pass_options options = {.dims = dims,
+                          .n_dims = b->options.n_dims,
+                          .target = target,
+                          .limit = b->controls.limit,
+                          .stop_after = b->controls.stop_after,
+                          .print_after = b->controls.print_after,
+                          .print = b->controls.print,
+                          .user = b->controls.user};
   npuc_status status = npuc_passes_run(b->diag, b->arena, m, npuc_stage_name(w->stage), &options, out_report);
   if (status == NPUC_OK) json_object_set_new(w->extras, "rewrites", rewrites_json(out_report));
   return status;
@@ -32,9 +39,12 @@ static npuc_status run_pipeline(stage_work *w, module *m, const pass_target *tar
 
 static npuc_status check_promise(stage_work *w, const module *m) {
   switch (w->stage) {
-    case STAGE_NORMALIZE: return npuc_check_names(w->b->diag, m);
-    case STAGE_STATIC: return npuc_check_static(w->b->diag, m);
-    default: return npuc_check_places(w->b->diag, m);
+    case STAGE_NORMALIZE:
+      return npuc_check_names(w->b->diag, m);
+    case STAGE_STATIC:
+      return npuc_check_static(w->b->diag, m);
+    default:
+      return npuc_check_places(w->b->diag, m);
   }
 }
 
@@ -72,7 +82,8 @@ npuc_status npuc_stage_static(stage_work *w) { return run_stage(w, NULL); }
 static json_t *placement_json(const module *m) {
   json_t *list = json_array();
   NPUC_EACH_NODE(m->graphs[0], n)
-    json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "node", n->name, "op", n->op->type, "place", n->place ? n->place : "", "reason", n->place_reason ? n->place_reason : ""));
+  json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "node", n->name, "op", n->op->type, "place", n->place ? n->place : "",
+                                        "reason", n->place_reason ? n->place_reason : ""));
   return list;
 }
 

@@ -30,7 +30,8 @@ static npuc_status quantization_of(stage_work *w, quant_options *out) {
   out->activations.type = out->activations.symmetric ? DTYPE_I8 : DTYPE_U8;
   npuc_status status = NPUC_OK;
   if (b->options.scheme && (!scheme || strcmp(b->options.scheme, scheme) != 0)) {
-    status = npuc_fail(b->diag, NPUC_DIAG_E0926, &(diag_place){.attribute = "--scheme"}, "target %s has scheme %s, not '%s'", w->target, scheme ? scheme : "none", b->options.scheme);
+    status = npuc_fail(b->diag, NPUC_DIAG_E0926, &(diag_place){.attribute = "--scheme"}, "target %s has scheme %s, not '%s'", w->target,
+                       scheme ? scheme : "none", b->options.scheme);
     npuc_fix(b->diag, "--scheme %s", scheme ? scheme : "w8a8");
   }
   if (b->options.observer && !npuc_observer_parse(b->options.observer, &out->observer)) status = NPUC_INTERNAL;
@@ -59,13 +60,16 @@ static npuc_status gate_accuracy(stage_work *w, const graph *floats, const graph
   double drop = npuc_percent(before.top1, before.samples) - npuc_percent(after.top1, after.samples);
   bool pass = drop <= w->b->options.max_drop + 1e-9;
   json_object_set_new(w->gate, "metric",
-                      json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "name", "top1", "samples", (json_int_t)before.samples, "float_top1", npuc_percent(before.top1, before.samples),
-                                "integer_top1", npuc_percent(after.top1, after.samples), "float_top5", npuc_percent(before.top5, before.samples), "integer_top5",
-                                npuc_percent(after.top5, after.samples), "drop", drop, "max_drop", w->b->options.max_drop));
+                      json_pack("{s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "name", "top1", "samples", (json_int_t)before.samples,
+                                "float_top1", npuc_percent(before.top1, before.samples), "integer_top1",
+                                npuc_percent(after.top1, after.samples), "float_top5", npuc_percent(before.top5, before.samples),
+                                "integer_top5", npuc_percent(after.top5, after.samples), "drop", drop, "max_drop", w->b->options.max_drop));
   json_object_set_new(w->gate, "pass", json_boolean(pass));
   if (pass) return NPUC_OK;
-  npuc_status status = npuc_fail(w->b->diag, NPUC_DIAG_E0915, &(diag_place){.file = w->b->path}, "top-1 fell from %.2f %% to %.2f %%, by %.2f points; %.2f are allowed",
-                                 npuc_percent(before.top1, before.samples), npuc_percent(after.top1, after.samples), drop, w->b->options.max_drop);
+  npuc_status status =
+      npuc_fail(w->b->diag, NPUC_DIAG_E0915, &(diag_place){.file = w->b->path},
+                "top-1 fell from %.2f %% to %.2f %%, by %.2f points; %.2f are allowed", npuc_percent(before.top1, before.samples),
+                npuc_percent(after.top1, after.samples), drop, w->b->options.max_drop);
   npuc_fix(w->b->diag, "npuc quantize %s --set quantize.observer=mse", w->b->path);
   npuc_fix(w->b->diag, "npuc quantize %s --max-drop %.1f", w->b->path, ceil(drop * 2) / 2);
   return status;
@@ -136,8 +140,9 @@ static npuc_status judge_sqnr(stage_work *w, const sqnr_state *s) {
   json_object_set_new(w->gate, "least_sqnr_db", json_real(least_sqnr_db));
   json_object_set_new(w->gate, "pass", json_boolean(pass));
   if (pass) return NPUC_OK;
-  npuc_status status = npuc_fail(w->b->diag, NPUC_DIAG_E0915, &(diag_place){.file = w->b->path, .node = name}, "the output's SQNR over %zu calibration samples is %.1f dB; %.0f dB are needed", s->n,
-                                 worst, least_sqnr_db);
+  npuc_status status =
+      npuc_fail(w->b->diag, NPUC_DIAG_E0915, &(diag_place){.file = w->b->path, .node = name},
+                "the output's SQNR over %zu calibration samples is %.1f dB; %.0f dB are needed", s->n, worst, least_sqnr_db);
   npuc_fix(w->b->diag, "npuc quantize %s --set quantize.observer=mse", w->b->path);
   npuc_fix(w->b->diag, "npuc quantize %s --eval DATA --max-drop 0.5", w->b->path);
   return status;
@@ -165,8 +170,9 @@ static npuc_status gate_placement(stage_work *w, const module *integers) {
     json_t *was = json_object_get(by_name, n->name);
     const char *place = json_string_value(json_object_get(was, "place"));
     if (!place || !n->place || strcmp(place, n->place) == 0 || status != NPUC_OK) continue;
-    status = npuc_fail(w->b->diag, NPUC_DIAG_E0914, &(diag_place){.file = w->b->path, .node = n->name, .op = n->op->type}, "stage adapt placed it on the %s, its integer form is on the %s: %s", place,
-                       n->place, n->place_reason ? n->place_reason : "");
+    status = npuc_fail(w->b->diag, NPUC_DIAG_E0914, &(diag_place){.file = w->b->path, .node = n->name, .op = n->op->type},
+                       "stage adapt placed it on the %s, its integer form is on the %s: %s", place, n->place,
+                       n->place_reason ? n->place_reason : "");
   }
   json_decref(by_name);
   return status;
@@ -186,8 +192,9 @@ static json_t *layers_json(const quant_report *r) {
   json_t *list = json_array();
   for (size_t i = 0; i < r->n_layers; i++) {
     const quant_layer *q = &r->layers[i];
-    json_t *o = json_pack("{s:s, s:s, s:s, s:f, s:i, s:I, s:I}", "node", q->node, "op", q->op, "output", q->output, "scale", (double)q->scale, "zero_point", (int)q->zero_point, "raised_channels",
-                          (json_int_t)q->raised_channels, "vanished_channels", (json_int_t)q->vanished_channels);
+    json_t *o = json_pack("{s:s, s:s, s:s, s:f, s:i, s:I, s:I}", "node", q->node, "op", q->op, "output", q->output, "scale",
+                          (double)q->scale, "zero_point", (int)q->zero_point, "raised_channels", (json_int_t)q->raised_channels,
+                          "vanished_channels", (json_int_t)q->vanished_channels);
     json_object_set_new(o, "min", npuc_json_number(q->min));
     json_object_set_new(o, "max", npuc_json_number(q->max));
     json_object_set_new(o, "lo", npuc_json_number(q->lo));
@@ -218,7 +225,8 @@ static npuc_status next_sample(void *user, diag *d, tensor *inputs, bool *out_mo
   return NPUC_OK;
 }
 
-static npuc_status calibrate_on(stage_work *w, const module *floats, const quant_options *options, calibration *c, const sample_port *ports, module **out_integer, module **out_qdq) {
+static npuc_status calibrate_on(stage_work *w, const module *floats, const quant_options *options, calibration *c, const sample_port *ports,
+                                module **out_integer, module **out_qdq) {
   for (size_t i = 0; i < c->n_inputs; i++) NPUC_TRY(npuc_tensor_create(w->b->diag, ports[i].type, &ports[i].shape, &c->inputs[i]));
   quant_samples samples = {.next = next_sample, .user = c};
   quant_report *report = npuc_quant_report_create();
@@ -290,7 +298,8 @@ static npuc_status quantize(stage_work *w, const module *floats) {
 npuc_status npuc_stage_quantize(stage_work *w) {
   build *b = w->b;
   if (!b->options.calib) {
-    npuc_status status = npuc_fail(b->diag, NPUC_DIAG_E0924, &(diag_place){.file = b->path, .attribute = "--calib"}, "no calibration data was given");
+    npuc_status status =
+        npuc_fail(b->diag, NPUC_DIAG_E0924, &(diag_place){.file = b->path, .attribute = "--calib"}, "no calibration data was given");
     npuc_fix(b->diag, "npuc quantize %s --calib DATA", b->path);
     return status;
   }

@@ -43,7 +43,8 @@ static npuc_status compare(void *user, diag *d, size_t index, const tensor *inpu
 static npuc_status run_graph(stage_work *w, const graph *g, baseline *base, kept_bytes *kept) {
   runner *r = NULL;
   NPUC_TRY(npuc_runner_create(w->b->diag, w->b->pool, g, &r));
-  npuc_status status = npuc_runner_run(r, w->b->diag, w->b->progress, "verify", 0, base->n_samples, npuc_sample_of_baseline, base, keep, kept);
+  npuc_status status =
+      npuc_runner_run(r, w->b->diag, w->b->progress, "verify", 0, base->n_samples, npuc_sample_of_baseline, base, keep, kept);
   npuc_runner_destroy(r);
   return status;
 }
@@ -56,12 +57,16 @@ static npuc_status run_artifact(stage_work *w, const char *path, const char *kin
   npuc_npu_engine_backend(e, &backend);
   npuc_status status = npuc_runner_create_with(w->b->diag, w->b->pool, &backend, &r);
   kept->compared = kept->different = 0;
-  if (status == NPUC_OK && backend.n_outputs != kept->n_outputs) status = npuc_fail(w->b->diag, NPUC_DIAG_E0917, &(diag_place){.file = path}, "the artifact has another number of outputs");
-  if (status == NPUC_OK) status = npuc_runner_run(r, w->b->diag, w->b->progress, "verify", 0, base->n_samples, npuc_sample_of_baseline, base, compare, kept);
+  if (status == NPUC_OK && backend.n_outputs != kept->n_outputs)
+    status = npuc_fail(w->b->diag, NPUC_DIAG_E0917, &(diag_place){.file = path}, "the artifact has another number of outputs");
+  if (status == NPUC_OK)
+    status = npuc_runner_run(r, w->b->diag, w->b->progress, "verify", 0, base->n_samples, npuc_sample_of_baseline, base, compare, kept);
   if (status == NPUC_OK) {
-    json_object_set_new(w->gate, kind, json_pack("{s:I, s:I}", "tensors", (json_int_t)kept->compared, "different", (json_int_t)kept->different));
+    json_object_set_new(w->gate, kind,
+                        json_pack("{s:I, s:I}", "tensors", (json_int_t)kept->compared, "different", (json_int_t)kept->different));
     if (kept->different)
-      status = npuc_fail(w->b->diag, NPUC_DIAG_E0917, &(diag_place){.file = path}, "engine %s: %zu of %zu outputs differ from the integer module's", kind, kept->different, kept->compared);
+      status = npuc_fail(w->b->diag, NPUC_DIAG_E0917, &(diag_place){.file = path},
+                         "engine %s: %zu of %zu outputs differ from the integer module's", kind, kept->different, kept->compared);
   }
   npuc_runner_destroy(r);
   npuc_npu_engine_close(e);
@@ -72,7 +77,8 @@ static npuc_status gate(stage_work *w, const module *m, const char *artifact) {
   baseline base;
   const graph *g = m->graphs[0];
   NPUC_TRY(npuc_baseline_load(w->b, g, &base));
-  kept_bytes kept = {.n_outputs = g->n_outputs, .n_samples = base.n_samples, .tensors = npuc_xcalloc(base.n_samples * g->n_outputs + 1, sizeof(tensor))};
+  kept_bytes kept = {
+      .n_outputs = g->n_outputs, .n_samples = base.n_samples, .tensors = npuc_xcalloc(base.n_samples * g->n_outputs + 1, sizeof(tensor))};
   npuc_status status = run_graph(w, g, &base, &kept);
   if (status == NPUC_OK) status = run_artifact(w, artifact, "graph", &base, &kept);
   if (status == NPUC_OK) status = run_artifact(w, artifact, "simulator", &base, &kept);
@@ -96,7 +102,8 @@ static npuc_status time_streams(stage_work *w, const npuc_program *p, json_t *la
     *macs += plan->streams[i].macs;
     for (size_t k = 0; k < r.n_layers; k++) {
       const npu_layer_cost *l = &r.layers[k];
-      json_array_append_new(layers, json_pack("{s:s, s:s, s:I, s:I, s:f}", "name", p->graph->nodes[l->node].name, "op", npuc_qop_name(p->graph->nodes[l->node].op), "cycles", (json_int_t)l->cycles, "macs",
+      json_array_append_new(layers, json_pack("{s:s, s:s, s:I, s:I, s:f}", "name", p->graph->nodes[l->node].name, "op",
+                                              npuc_qop_name(p->graph->nodes[l->node].op), "cycles", (json_int_t)l->cycles, "macs",
                                               (json_int_t)l->macs, "utilization", l->utilization));
     }
   }

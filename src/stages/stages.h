@@ -13,9 +13,9 @@
 typedef struct stage_work {
   build *b;
   stage_id stage;
-  const char *target;    /* name, NULL for stages without */
-  json_t *gate;          /* {"pass": bool, ...numbers} */
-  json_t *extras;        /* further members of the stage's record: rewrites, metrics, notes */
+  const char *target;     /* name, NULL for stages without */
+  json_t *gate;           /* {"pass": bool, ...numbers} */
+  json_t *extras;         /* further members of the stage's record: rewrites, metrics, notes */
   const char *outputs[8]; /* relative to OUT; the first is the stage's model or artifact */
   size_t n_outputs;
 } stage_work;

@@ -10,7 +10,7 @@
 
 typedef struct target_file {
   const char *name;
-  const char *path;   /* of its JSON file */
+  const char *path;    /* of its JSON file */
   json_t *description; /* owned */
 } target_file;
 

@@ -21,7 +21,8 @@ static const option_group *const bake_groups[] = {&bake_group, NULL};
 static const option eat_options[] = {{"--slowly", 0, OPTION_FLAG, NULL, ""}};
 static const option_group eat_group = {"Eat", eat_options, 1};
 static const option_group *const eat_groups[] = {&eat_group, NULL};
-static const command bake = {.name = "bake", .arguments = "CAKE", .purpose = "", .min_arguments = 1, .max_arguments = 2, .groups = bake_groups, .run = nothing};
+static const command bake = {
+    .name = "bake", .arguments = "CAKE", .purpose = "", .min_arguments = 1, .max_arguments = 2, .groups = bake_groups, .run = nothing};
 static const command eat = {.name = "eat", .arguments = "", .purpose = "", .groups = eat_groups, .run = nothing};
 static const command *const commands[] = {&bake, &eat};
 
@@ -60,7 +61,8 @@ static void slips(const char *text, const char *code, const char *fix) {
 
 static void accepts_every_spelling(void **state) {
   (void)state;
-  static const char *const lines[] = {"bake --oven 7 cake --fast -a x -a y", "--seed 1 bake cake --oven=7 -ax -a y --fast", "bake -o7 --fast -a x -a y -- cake"};
+  static const char *const lines[] = {"bake --oven 7 cake --fast -a x -a y", "--seed 1 bake cake --oven=7 -ax -a y --fast",
+                                      "bake -o7 --fast -a x -a y -- cake"};
   for (size_t i = 0; i < 3; i++) {
     parsed p = parse(lines[i]);
     const char **things;
@@ -95,7 +97,11 @@ static void checks_numbers(void **state) {
   static const struct {
     const char *line;
     bool good;
-  } cases[] = {{"bake c --oven 7", true}, {"bake c --oven 7x", false}, {"bake c --oven -1", false}, {"bake c --oven 99999999999999999999", false}, {"bake c", true}};
+  } cases[] = {{"bake c --oven 7", true},
+               {"bake c --oven 7x", false},
+               {"bake c --oven -1", false},
+               {"bake c --oven 99999999999999999999", false},
+               {"bake c", true}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     parsed p = parse(cases[i].line);
     long long v;
@@ -108,6 +114,7 @@ static void checks_numbers(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(accepts_every_spelling), cmocka_unit_test(names_what_was_meant), cmocka_unit_test(checks_numbers)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(accepts_every_spelling), cmocka_unit_test(names_what_was_meant),
+                                     cmocka_unit_test(checks_numbers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

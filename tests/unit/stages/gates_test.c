@@ -105,10 +105,10 @@ static npuc_status wrong_image(module *m, const char *path) {
 }
 
 static const fault faults[] = {
-    {STAGE_BASELINE, "NPUC-E0910", nan_weight},   {STAGE_IMPORT, "NPUC-E0911", wrong_weight},   {STAGE_NORMALIZE, "NPUC-E0911", wrong_weight},
-    {STAGE_NORMALIZE, "NPUC-E0912", bad_name},    {STAGE_STATIC, "NPUC-E0911", wrong_weight},   {STAGE_STATIC, "NPUC-E0913", dynamic_dim},
-    {STAGE_ADAPT, "NPUC-E0911", wrong_weight},    {STAGE_ADAPT, "NPUC-E0914", no_place},        {STAGE_QUANTIZE, "NPUC-E0915", lost_weights},
-    {STAGE_BUILD, "NPUC-E0916", cut_in_half},     {STAGE_BUILD, "NPUC-E0917", wrong_image},
+    {STAGE_BASELINE, "NPUC-E0910", nan_weight}, {STAGE_IMPORT, "NPUC-E0911", wrong_weight}, {STAGE_NORMALIZE, "NPUC-E0911", wrong_weight},
+    {STAGE_NORMALIZE, "NPUC-E0912", bad_name},  {STAGE_STATIC, "NPUC-E0911", wrong_weight}, {STAGE_STATIC, "NPUC-E0913", dynamic_dim},
+    {STAGE_ADAPT, "NPUC-E0911", wrong_weight},  {STAGE_ADAPT, "NPUC-E0914", no_place},      {STAGE_QUANTIZE, "NPUC-E0915", lost_weights},
+    {STAGE_BUILD, "NPUC-E0916", cut_in_half},   {STAGE_BUILD, "NPUC-E0917", wrong_image},
 };
 
 /* -- the build -- */
@@ -120,8 +120,14 @@ static npuc_status compile_demo(const char *out, diag *d, const fault *f, bool w
   build *b = NULL;
   npuc_status status = npuc_build_open(d, a, out, true, &b);
   assert_int_equal(status, NPUC_OK);
-  b->options = (build_options){.model = DEMO "model.onnx", .targets = targets, .n_targets = 1, .calib = "npy:" DEMO "calib.npy", .preprocess = "scale=1/255,mean=0.5:0.5:0.5,std=0.25:0.25:0.25",
-                               .eval = with_eval ? "npy:" DEMO "test.npy" : NULL, .max_drop = 2.0, .bias_correction = true};
+  b->options = (build_options){.model = DEMO "model.onnx",
+                               .targets = targets,
+                               .n_targets = 1,
+                               .calib = "npy:" DEMO "calib.npy",
+                               .preprocess = "scale=1/255,mean=0.5:0.5:0.5,std=0.25:0.25:0.25",
+                               .eval = with_eval ? "npy:" DEMO "test.npy" : NULL,
+                               .max_drop = 2.0,
+                               .bias_correction = true};
   b->tamper = tamper;
   b->tamper_user = (void *)(uintptr_t)f;
   status = npuc_pipeline_run(b, STAGE_BASELINE, STAGE_VERIFY, NULL, NULL);
@@ -163,7 +169,8 @@ static void every_gate_stops_its_fault(void **state) {
     const char *out = npuc_path_join(a, folder, "out");
     diag *d = npuc_diag_create(NULL, NULL);
     npuc_status status = compile_demo(out, d, &faults[i], faults[i].stage == STAGE_QUANTIZE);
-    if (status == NPUC_OK || !has_error(d, faults[i].code)) fail_msg("fault %zu in stage %s: status %d, no %s", i, npuc_stage_name(faults[i].stage), (int)status, faults[i].code);
+    if (status == NPUC_OK || !has_error(d, faults[i].code))
+      fail_msg("fault %zu in stage %s: status %d, no %s", i, npuc_stage_name(faults[i].stage), (int)status, faults[i].code);
     nothing_looks_finished(out, faults[i].stage);
     npuc_diag_destroy(d);
     npuc_scratch_remove(folder);

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "quant/tables.h"
+
 static const char *const names[OBSERVER_COUNT] = {"min-max", "percentile", "mse", "kl"};
 
 const char *npuc_observer_name(quant_observer kind) { return names[kind]; }
@@ -39,8 +41,8 @@ qparams npuc_range_qparams(quant_range range, quant_grid grid, bool *out_constan
   return p;
 }
 
-int32_t npuc_qparams_quantize(const qparams *p, double value) {
-  double q = rint(value / (double)p->scale) + p->zero_point;
+int32_t npuc_qparams_quantize(const qparams *p, double real) {
+  double q = rint(real / (double)p->scale) + p->zero_point;
   return q <= p->lo ? p->lo : q >= p->hi ? p->hi : (int32_t)q;
 }
 
@@ -158,7 +160,7 @@ static double divergence(const double *bins, int32_t n, int32_t levels, double t
       double p = (bins[i] + (i == n - 1 ? outliers : 0)) / total;
       if (p == 0) continue;
       double q = used && sum > 0 ? sum / used / sum_q : 0;
-      result += q > 0 ? p * log(p / q) : p * 40; /* a level that has lost its bin */
+      result += q > 0 ? p * npuc_exact_log(p / q) : p * 40; /* a level that has lost its bin */
     }
   }
   return result;

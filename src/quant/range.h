@@ -41,8 +41,8 @@ qparams npuc_range_qparams(quant_range range, quant_grid grid, bool *out_constan
 /* Mean squared error of quantizing the observed values (each at its bin's centre) with these parameters. */
 double npuc_range_mse(const observer *o, const qparams *p);
 
-/* clamp(round_half_even(value / scale) + zero_point), in double. */
-int32_t npuc_qparams_quantize(const qparams *p, double value);
+/* clamp(round_half_even(real / scale) + zero_point), in double. */
+int32_t npuc_qparams_quantize(const qparams *p, double real);
 static inline double npuc_qparams_real(const qparams *p, int32_t q) { return (double)p->scale * (q - p->zero_point); }
 
 #endif

@@ -7,6 +7,7 @@
 #   tests/cli/NAME.sh               a command-line test -> ctest cli/NAME, label cli; exit status 77 means skipped
 #   tests/extra/NAME.sh             the same, for what needs ../shared or Python: label extra, run by `make test-all`
 #   scripts/docs/NAME.c             a program that prints docs/NAME.md -> ctest docs/NAME, label docs
+# A test program that names __wrap_malloc is linked with its wrappers around malloc, calloc, realloc, aligned_alloc and free.
 # A test program that makes a thread pool has the label threaded as well, and runs under ThreadSanitizer.
 file(GLOB_RECURSE npuc_unit_tests CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/tests/unit" "${PROJECT_SOURCE_DIR}/tests/unit/*_test.c")
 file(GLOB npuc_test_support CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.c")
@@ -38,6 +39,12 @@ foreach(file IN LISTS npuc_unit_tests)
     $<$<TARGET_EXISTS:npuc_test_support>:npuc_test_support> $<$<TARGET_EXISTS:npuc-static>:$<LINK_LIBRARY:WHOLE_ARCHIVE,npuc-static>> npuc_test_settings)
   if(name MATCHES "^cli/") # the program's own files are in no library
     target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src/${name}.c")
+  endif()
+  file(STRINGS "${PROJECT_SOURCE_DIR}/tests/unit/${file}" counts_memory REGEX "__wrap_malloc" LIMIT_COUNT 1)
+  if(counts_memory)
+    foreach(call malloc calloc realloc aligned_alloc free)
+      target_link_options(${target} PRIVATE "LINKER:--wrap=${call}")
+    endforeach()
   endif()
   add_test(NAME unit/${name} COMMAND ${target})
   set(labels unit)

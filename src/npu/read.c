@@ -207,7 +207,30 @@ static npuc_status read_stream(reader *r, size_t index) {
   return read_debug(r, record_of->debug, s);
 }
 
+/* A stream may read what is there before its step, and writes what the step's nodes compute and nothing else: constants lie in a read-only map. */
+static npuc_status check_bindings(const reader *r, const npu_step *step, const uint32_t *makers) {
+  const npu_stream *s = &r->p->streams[step->stream];
+  for (size_t i = 0; i < s->n_bindings; i++) {
+    const npu_binding *b = &s->bindings[i];
+    uint32_t maker = makers[b->tensor], end = step->first_node + step->n_nodes; /* node index + 1, 0: constant, input or never made */
+    bool good = b->is_output ? maker > step->first_node && maker <= end
+                : maker      ? maker <= step->first_node
+                             : r->g->tensors[b->tensor].role == QROLE_INPUT || r->g->tensors[b->tensor].role == QROLE_CONSTANT;
+    if (!good) REFUSE(r, "stream %s: binding %zu is no tensor that its step reads or computes", s->name, i);
+  }
+  return NPUC_OK;
+}
+
+static const uint32_t *find_makers(const reader *r) {
+  uint32_t *makers = NPUC_NEW_ARRAY(r->a, r->g->n_tensors, uint32_t);
+  for (size_t i = 0; i < r->g->n_nodes; i++) {
+    for (int32_t k = 0; k < r->g->nodes[i].n_outputs; k++) makers[r->g->nodes[i].outputs[k]] = (uint32_t)i + 1;
+  }
+  return makers;
+}
+
 static npuc_status read_steps(reader *r) {
+  const uint32_t *makers = find_makers(r);
   uint32_t next = 0;
   for (size_t i = 0; i < count_of(r, NPU_STEP); i++) {
     const npu_step_record *s = record(r, NPU_STEP, i);
@@ -218,8 +241,9 @@ static npuc_status read_steps(reader *r) {
     if (s->kind == 1 && (s->stream >= r->p->n_streams || r->p->streams[s->stream].queues[0].count == 0))
       REFUSE(r, "STEP: record %zu names a stream of another configuration", i);
     next += s->n_nodes;
-    npuc_npu_program_add_step(r->p,
-                              &(npu_step){.on_npu = s->kind == 1, .first_node = s->first_node, .n_nodes = s->n_nodes, .stream = s->stream});
+    const npu_step step = {.on_npu = s->kind == 1, .first_node = s->first_node, .n_nodes = s->n_nodes, .stream = s->stream};
+    if (step.on_npu) NPUC_TRY(check_bindings(r, &step, makers));
+    npuc_npu_program_add_step(r->p, &step);
   }
   if (next != count_of(r, NPU_NODE)) REFUSE(r, "steps do not cover the nodes");
   return NPUC_OK;

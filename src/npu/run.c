@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "npu/run.h"
 
-npuc_status npuc_npu_run_stream(diag *d, const npu_program *p, const npu_stream *s, uint8_t *const *tensors, uint8_t *state,
+npuc_status npuc_npu_run_stream(diag *d, const npu_program *p, const npu_stream *s, void *const *tensors, uint8_t *state,
                                 const npu_sim_options *options, npu_sim_result *out_result) {
   npu_memory memory = {.constants = p->constants,
                        .constants_bytes = p->constants_bytes,

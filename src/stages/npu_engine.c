@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npu/run.h"
+
 /* -- ports -- */
 
 static npuc_status describe_port(diag *d, arena *a, const npuc_port *p, model_port *out) {
@@ -52,44 +54,23 @@ void npuc_npu_engine_close(npu_engine *e) {
   e->program = NULL;
 }
 
-/* -- one worker: a session, and for the simulator its memories -- */
+/* -- one worker: a session, and for the simulator the state that lives between runs -- */
 
 typedef struct worker {
   const npu_engine *engine;
   npuc_session *session;
-  uint8_t *arena_memory, *state_memory;
+  uint8_t *state_memory;
   npu_timing *timing;
   const void *inputs[64];
   void *outputs[64];
   tensor *results; /* owned memory of the outputs */
 } worker;
 
-static void move_bindings(const npu_stream *stream, uint8_t *memory, void *const *tensors, bool outputs) {
-  for (size_t i = 0; i < stream->n_bindings; i++) {
-    const npu_binding *b = &stream->bindings[i];
-    if (b->is_output != outputs) continue;
-    if (outputs)
-      npuc_layout_unpack(&b->layout, memory + b->offset, tensors[b->tensor]);
-    else
-      npuc_layout_pack(&b->layout, tensors[b->tensor], memory + b->offset);
-  }
-}
-
 static npuc_status simulate_stream(void *user, diag *d, const npu_program *p, uint32_t stream, void *const *tensors) {
   worker *w = user;
   const npu_stream *s = &p->streams[stream];
-  npu_memory memory = {.constants = p->constants,
-                       .constants_bytes = p->constants_bytes,
-                       .arena = w->arena_memory,
-                       .arena_bytes = s->arena_bytes,
-                       .state = w->state_memory,
-                       .state_bytes = s->state_bytes};
-  npu_sim_options options = {0};
   npu_sim_result result;
-  memset(w->arena_memory, 0, s->arena_bytes);
-  move_bindings(s, w->arena_memory, tensors, false);
-  NPUC_TRY(npuc_npu_simulate(d, &p->arch, s, &memory, &options, &result));
-  move_bindings(s, w->arena_memory, tensors, true);
+  NPUC_TRY(npuc_npu_run_stream(d, p, s, tensors, w->state_memory, NULL, &result));
   if (!w->timing) return NPUC_OK;
   w->timing->cycles += result.cycles;
   w->timing->macs += s->macs;
@@ -104,7 +85,6 @@ static void close_worker(void *user) {
   worker *w = user;
   if (!w) return;
   npuc_session_destroy(w->session);
-  npuc_buffer_destroy(w->arena_memory);
   npuc_buffer_destroy(w->state_memory);
   for (size_t i = 0; w->results && i < npuc_program_outputs(w->engine->program); i++) npuc_tensor_release(&w->results[i]);
   free(w->results);
@@ -124,16 +104,14 @@ static npuc_status fill_worker(diag *d, worker *w) {
     w->outputs[i] = w->results[i].data;
   }
   if (!w->engine->simulates) return NPUC_OK;
-  uint64_t arena_bytes = 0, state_bytes = 0;
+  uint64_t state_bytes = 0;
   const npu_program *plan = p->programs[w->engine->configuration];
   for (size_t i = 0; i < plan->n_streams; i++) {
-    if (plan->streams[i].arena_bytes > arena_bytes) arena_bytes = plan->streams[i].arena_bytes;
     if (plan->streams[i].state_bytes > state_bytes) state_bytes = plan->streams[i].state_bytes;
   }
-  w->arena_memory = npuc_buffer_create(arena_bytes);
   w->state_memory = npuc_buffer_create(state_bytes);
   npuc_session_set_stream_executor(w->session, simulate_stream, w);
-  return w->arena_memory && w->state_memory ? NPUC_OK : npuc_fail(d, NPUC_DIAG_E0002, NULL, "memory of the simulator");
+  return w->state_memory ? NPUC_OK : npuc_fail(d, NPUC_DIAG_E0002, NULL, "memory of the simulator");
 }
 
 static npuc_status open_worker(const void *model, diag *d, void **out_worker) {

@@ -265,7 +265,9 @@ static uint64_t run_stream(arena *a, const qgraph *g, const npu_program *p, cons
   }
   diag *d = npuc_diag_create(NULL, NULL);
   npu_sim_result result = {0};
-  npuc_status status = npuc_npu_run_stream(d, p, s, values, NULL, &(npu_sim_options){.shuffle_seed = seed}, &result);
+  void **tensors = NPUC_NEW_ARRAY(a, g->n_tensors, void *);
+  for (size_t i = 0; i < g->n_tensors; i++) tensors[i] = values[i];
+  npuc_status status = npuc_npu_run_stream(d, p, s, tensors, NULL, &(npu_sim_options){.shuffle_seed = seed}, &result);
   if (status != NPUC_OK) fprintf(stderr, "simulate: %s\n", npuc_diag_first_error(d)->reason);
   npuc_diag_destroy(d);
   return status == NPUC_OK ? result.cycles : UINT64_MAX;

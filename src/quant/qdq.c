@@ -43,14 +43,20 @@ static void wrap(qdq *q, value *v, const qparams *p) {
   npuc_node_set_input(to, 0, v);
 }
 
-/* DequantizeLinear of a constant along `axis`, before `user`. */
+/* DequantizeLinear of a constant along `axis`, before `user`. Weights have explicit zero points, because ONNX Runtime's session.x64quantprecision adds a
+ * scalar one where there is none, and then refuses it beside scales per channel. */
 static value *dequantized(qdq *q, node *user, const char *suffix, value *integers, const float *scales, int64_t n, int64_t axis) {
   arena *a = q->p->arena;
   shape s = {.rank = 1, .dims = {n}}, result = integers->shape;
   value *scale = constant(q, npuc_arena_printf(a, "%s_%s_scale", user->name, suffix), DTYPE_F32, &s, scales);
   value *y = npuc_graph_add_value(q->g, npuc_graph_unique_name(q->g, npuc_arena_printf(a, "%s_%s", user->name, suffix)), DTYPE_F32, &result);
+  value *inputs[3] = {integers, scale};
+  int32_t n_inputs = 2;
+  if (integers->type == DTYPE_I8) {
+    inputs[n_inputs++] = constant(q, npuc_arena_printf(a, "%s_%s_zero_point", user->name, suffix), DTYPE_I8, &s, npuc_arena_alloc(a, (size_t)n));
+  }
   node *made = npuc_graph_insert_node_with_outputs(q->g, user, npuc_op(OP_DEQUANTIZELINEAR), npuc_arena_printf(a, "%s_%s_DequantizeLinear", user->name, suffix),
-                                                   (value *[]){integers, scale}, 2, &y, 1, user->location);
+                                                   inputs, n_inputs, &y, 1, user->location);
   NPUC_ATTRS(quantize_attributes, made)->axis = axis;
   return y;
 }

@@ -67,7 +67,7 @@ class Damage:
         for _ in range(1300):
             for key in (b"\x0a", b"\x32", b"\x2a"):  # GraphProto.node, AttributeProto.g, NodeProto.attribute
                 data = key + varint(len(data)) + data
-        return self.put("deep", b"\x08\x08\x3a" + varint(len(b"\x0a" + varint(len(data)) + data)) + b"\x0a" + varint(len(data)) + data)
+        return self.put("deep", b"\x08\x08\x42\x02\x10\x12\x3a" + varint(len(b"\x0a" + varint(len(data)) + data)) + b"\x0a" + varint(len(data)) + data)
 
     def cycle(self):
         def edit(model):

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import time
 
@@ -23,21 +24,25 @@ class Npuc:
     def __init__(self, path, transcript, threads=None):
         self.path, self.transcript, self.threads = str(path), transcript, threads
 
-    def raw(self, *args, environment=None, threads=None):
+    def raw(self, *args, environment=None, threads=None, log=True):
         """(exit status, result document or None, stderr)."""
         threads = threads or self.threads
         command = [self.path, "--json", *(["--threads", str(threads)] if threads else []), *map(str, args)]
         began = time.monotonic()
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {})}, check=False)
         seconds = time.monotonic() - began
-        with open(self.transcript, "a", encoding="utf-8") as log:
-            settings = "".join(f"{key}={value} " for key, value in (environment or {}).items())
-            log.write(f"$ {settings}{shlex.join(command)}\n# status {done.returncode}, {seconds:.1f} s\n{done.stdout[-4000:]}{done.stderr[-2000:]}\n")
+        if log or done.returncode != 0:
+            self.note(command, environment or {}, done, seconds)
         try:
             document = json.loads(done.stdout)
         except json.JSONDecodeError:
             document = None
         return done.returncode, document, done.stderr
+
+    def note(self, command, environment, done, seconds):
+        with open(self.transcript, "a", encoding="utf-8") as transcript:
+            settings = "".join(f"{key}={value} " for key, value in environment.items())
+            transcript.write(f"$ {settings}{shlex.join(command)}\n# status {done.returncode}, {seconds:.1f} s\n{done.stdout[-4000:]}{done.stderr[-2000:]}\n")
 
     def __call__(self, *args, **options):
         status, document, errors = self.raw(*args, **options)
@@ -45,15 +50,22 @@ class Npuc:
             raise CommandFailed(f"npuc {' '.join(map(str, args[:2]))}: exit status {status}: {first_diagnostic(errors)}")
         return document
 
-    def run(self, model, inputs, folder, *options):
-        """`run` on {name: array}: the result document and {output name: array}."""
-        folder.mkdir(parents=True, exist_ok=True)
+    def run(self, model, inputs, folder, *options, log=True):
+        """`run` on {name: array}: the result document and {name: array} of what it wrote (outputs, and with --observe all values)."""
+        written = folder / "outputs"
+        shutil.rmtree(written, ignore_errors=True)
+        written.mkdir(parents=True)
         feeds = []
         for name, array in inputs.items():
             np.save(folder / f"input_{name}.npy", array)
             feeds += ["-i", f"{name}={folder / f'input_{name}.npy'}"]
-        document = self("run", model, *feeds, "-o", folder / "outputs", *options)
-        return document, {o["name"]: np.load(o.get("file") or folder / "outputs" / f"{o['name']}.npy") for o in document["outputs"]}
+        document = self("run", model, *feeds, "-o", written, *options, log=log)
+        return document, {file.stem: np.load(file) for file in sorted(written.glob("*.npy"))}
+
+    def run_each(self, model, name, samples, folder, *options):
+        """A model of batch 1 on each of `samples`: {name: array}, first axis samples. Only the first call goes into the transcript."""
+        every = [self.run(model, {name: samples[i : i + 1]}, folder, *options, log=i == 0)[1] for i in range(len(samples))]
+        return {key: np.concatenate([one[key] for one in every]) for key in every[0]}
 
 
 def first_diagnostic(errors):

@@ -2,20 +2,19 @@
 """Rows that compare bytes: integer module, simulator, ONNX Runtime through the function bodies; the same artifact from different
 threads, instruction sets and compilers; and every ONNX file of OUT through ONNX's checker."""
 
+import shutil
+
 import numpy as np
+import onnx
 
 import check_onnx
 import common
 import int_module_ort
 from npuc import module_input, sha256
 from row import Row
-from rows_resnet import MAIN, PREPROCESS, build, test_images
+from rows_resnet import MAIN, PREPROCESS, build, calibration, module_outputs, test_images
 
 DEMO_PREPROCESS = "scale=1/255,mean=0.5:0.5:0.5,std=0.25:0.25:0.25"
-
-
-def floats(context, count):
-    return common.preprocess(test_images(context, count)[0], PREPROCESS)
 
 
 def module(folder):
@@ -29,37 +28,48 @@ def artifact(folder):
 def simulator_bytes(context):
     folder = build(context, 20)
     count, partial = context.limited(1000)
-    name, inputs = module_input(module(folder), floats(context, count))
-    _, graph = context.npuc.run(f"{folder}@quantize.{MAIN}", {name: inputs}, context.work / "module")
-    _, machine = context.npuc.run(artifact(folder), {name: inputs}, context.work / "simulator", "--engine", "simulator")
-    (a,), (b,) = graph.values(), machine.values()
-    if a.dtype != b.dtype or a.shape != b.shape:
-        return f"{a.dtype} {a.shape} and {b.dtype} {b.shape}", False
-    different = int((a != b).sum())
-    varied = len(np.unique(a)) > 10  # constant outputs would be equal too
-    return f"{a.nbytes} bytes, {different} differ", None if partial else different == 0 and varied and len(a) == count
+    name, inputs, graph = module_outputs(context, count)
+    machine = context.npuc.run_each(artifact(folder), name, inputs, context.work / "simulator", "--engine", "simulator")["logits"]
+    if graph.dtype != machine.dtype or graph.shape != machine.shape:
+        return f"{graph.dtype} {graph.shape} and {machine.dtype} {machine.shape}", False
+    different = int((graph != machine).sum())
+    varied = len(np.unique(graph)) > 10  # constant outputs would be equal too
+    return f"{graph.nbytes} bytes, {different} differ", None if partial else different == 0 and varied and len(graph) == count
+
+
+def observed_model(folder):
+    """The float model before quantization with every value that the integer module has made an output: the machine must write each of them
+    out. (What the quantizer fuses stays fused: only values between integer operators are taken.)"""
+    integer = onnx.load(str(module(folder)), load_external_data=False)
+    model = onnx.load(str(folder / f"4-adapt.{MAIN}.onnx"), load_external_data=False)
+    shapes = {info.name: info for info in model.graph.value_info}
+    outputs = {output.name for output in model.graph.output}
+    computed = {name for node in model.graph.node for name in node.output}
+    hidden = [name for node in integer.graph.node for name in node.output if name in computed - outputs]
+    model.graph.output.extend(shapes[name] for name in hidden)
+    path = folder / "observed.onnx"  # beside the weights that it refers to
+    path.write_bytes(model.SerializeToString())
+    return path, len(hidden) + 1
 
 
 def intermediate_bytes(context):
-    folder = build(context, 20)
-    name, inputs = module_input(module(folder), floats(context, 10))
-    place = context.work / "intermediate"
-    place.mkdir(exist_ok=True)
-    np.save(place / "inputs.npy", inputs)
-    document = context.npuc("diff", f"{folder}@quantize.{MAIN}", artifact(folder), "-i", f"{name}={place / 'inputs.npy'}",
-                            "--samples", 10, "--nodes", "--atol", 0)
-    nodes = document.get("nodes", [])
-    worst = max((entry["max_abs"] for entry in [*nodes, *document["outputs"]]), default=None)
-    return f"{len(nodes)} tensors, largest difference {worst}", document["pass"] and worst == 0 and len(nodes) > 20
+    copied = context.work / "observed" / "source"
+    shutil.rmtree(copied.parent, ignore_errors=True)
+    shutil.copytree(build(context, 20), copied)
+    path, count = observed_model(copied)
+    folder = context.compile("resnet20-observed", path, [MAIN], *calibration(context), "--max-drop", "100")
+    name, inputs = module_input(module(folder), common.preprocess(test_images(context, 10)[0], PREPROCESS))
+    graph = context.npuc.run_each(f"{folder}@quantize", name, inputs, context.work / "observed")
+    machine = context.npuc.run_each(artifact(folder), name, inputs, context.work / "observed", "--engine", "simulator")
+    different = [key for key in machine if key not in graph or machine[key].dtype != graph[key].dtype or not np.array_equal(machine[key], graph[key])]
+    size = sum(array.nbytes for array in machine.values())
+    return f"{len(machine)} tensors, {size} bytes, different: {', '.join(different) or 'none'}", not different and len(machine) == count and count > 20
 
 
 def bodies(context):
-    folder = build(context, 20)
     count, partial = context.limited(100)
-    name, inputs = module_input(module(folder), floats(context, count))
-    _, outputs = context.npuc.run(f"{folder}@quantize.{MAIN}", {name: inputs}, context.work / "bodies")
-    (ours,) = outputs.values()
-    size, different, _ = int_module_ort.compare(module(folder), inputs, ours)
+    _, inputs, ours = module_outputs(context, count)
+    size, different, _ = int_module_ort.compare(module(build(context, 20)), inputs, ours)
     return f"{size} bytes, {different} differ", None if partial else different == 0
 
 

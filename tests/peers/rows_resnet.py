@@ -4,6 +4,7 @@
 import common
 import float_logits
 import qdq_ort
+from npuc import module_input
 from row import Row
 
 PREPROCESS = "scale=1/255,mean=0.485:0.456:0.406,std=0.229:0.224:0.225"
@@ -58,7 +59,7 @@ def logits(depth):
     def run(context):
         count, partial = context.limited(1000)
         images = common.preprocess(test_images(context, count)[0], PREPROCESS)
-        _, outputs = context.npuc.run(model(context, depth), {"image": images}, context.work / f"logits{depth}")
+        _, outputs = context.npuc.run(model(context, depth), {"image": images}, context.work / f"logits{depth}", "--dim", f"N={count}")
         wanted = float_logits.recorded(context.shared / f"resnet-cifar10/resnet{depth}_logits_first1000.f32", 10)[:count]
         apart, equal = float_logits.compare(outputs["logits"], wanted)
         return f"{apart:.2e} apart, {equal} of {count} decisions equal", None if partial else apart <= 1e-4
@@ -84,13 +85,24 @@ def cycles(size):
     return run
 
 
+def module_outputs(context, count):
+    """(input name, integer inputs, integer outputs) of ResNet-20's integer module on the first `count` images: run once, kept."""
+    kept = context.built.get("module outputs")
+    if kept is None or len(kept[1]) < count:
+        folder = build(context, 20)
+        floats = common.preprocess(test_images(context, count)[0], PREPROCESS)
+        name, inputs = module_input(folder / f"5-quantize.{MAIN}.onnx", floats)
+        kept = name, inputs, context.npuc.run_each(f"{folder}@quantize.{MAIN}", name, inputs, context.work / "module")["logits"]
+        context.built["module outputs"] = kept
+    return kept[0], kept[1][:count], kept[2][:count]
+
+
 def qdq(context):
     folder = build(context, 20)
     count, partial = context.limited(1000)
     images, labels = test_images(context, count)
-    inputs = {"image": common.preprocess(images, PREPROCESS)}
-    _, outputs = context.npuc.run(f"{folder}@quantize.{MAIN}", inputs, context.work / "qdq")
-    measures = qdq_ort.measure(folder / f"5-quantize.{MAIN}.qdq.onnx", images, labels, PREPROCESS, outputs["logits"])
+    outputs = module_outputs(context, count)[2]
+    measures = qdq_ort.measure(folder / f"5-quantize.{MAIN}.qdq.onnx", images, labels, PREPROCESS, outputs)
     quiet = qdq_ort.Quiet()
     good = qdq_ort.verdict(quiet, measures)
     steps = [d["steps"] for d in measures["differing"]]

@@ -69,7 +69,7 @@ static uint64_t vector_duration(const insn *in, uint64_t n) {
       d = f[VFIL_NX] * f[VFIL_NY];
       break;
     case OP_VRED:
-      d = (f[VRED_WIDE] ? 2 : 1) * f[VRED_NX] * f[VRED_NY];
+      d = f[VRED_NX] * f[VRED_NY];
       break;
     case OP_VSEL:
       d = f[VSEL_NX] * f[VSEL_NY];

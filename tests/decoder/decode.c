@@ -3,9 +3,10 @@
  * of the document meet: equal bytes and equal cycles mean that it says what npuc does.
  *
  *   npu-decode FILE.npu [--input NAME=FILE.npy]... [--output DIR] [--config K] [--engine stream|graph] [--register R=V]...
- *              [--flip BIT] [--cycles]
+ *              [--order 0..3] [--flip BIT] [--cycles]
  *
- * Without --output it only checks the file. Inputs that are not given are zeros. --flip changes one bit of INST behind the checksums, so
+ * Without --output it only checks the file. Inputs that are not given are zeros. --order tries the queues in
+ * another order (races differ there). --flip changes one bit of INST behind the checksums, so
  * that a test can see a wrong instruction refused or give other bytes. */
 #include "check.h"
 #include "fail.h"
@@ -22,7 +23,7 @@ typedef struct request {
   const char *path, *output;
   bool graph, cycles, flips;
   uint32_t flip; /* bit of INST */
-  uint32_t configuration;
+  uint32_t configuration, order;
   uint32_t reg[8];
   const char **inputs; /* NAME=FILE, borrowed from argv */
   size_t input_count;
@@ -126,7 +127,7 @@ static void run_stream(const npu_file *file, uint32_t index, const request *want
       const binding_record b = decoder_binding(file, stream.bindings.first + i);
       if (b.direction == direction) transfer(&b, &tensors[b.tensor], m.dram[1].data, direction == 0);
     }
-    if (direction == 0) decoder_stream_run(&m, file, &stream);
+    if (direction == 0) decoder_stream_run(&m, file, &stream, wanted->order);
   }
   if (wanted->cycles) {
     const uint64_t cycles = decoder_stream_cycles(file, &stream, wanted->reg);
@@ -173,6 +174,8 @@ static void read_option(request *wanted, const char *option, const char *value) 
     wanted->configuration = number(value, &end);
   else if (strcmp(option, "--engine") == 0 && (strcmp(value, "graph") == 0 || strcmp(value, "stream") == 0))
     wanted->graph = strcmp(value, "graph") == 0;
+  else if (strcmp(option, "--order") == 0)
+    wanted->order = number(value, &end) % ORDERS;
   else if (strcmp(option, "--flip") == 0) {
     wanted->flips = true;
     wanted->flip = number(value, &end);
@@ -199,7 +202,7 @@ int main(int argc, char **argv) {
   if (wanted.path == NULL)
     decoder_fail(EXIT_USAGE,
                  "usage: npu-decode FILE.npu [--input NAME=FILE.npy]... [--output DIR] [--config K] [--engine stream|graph] "
-                 "[--register R=V]... [--flip BIT] [--cycles]");
+                 "[--register R=V]... [--order 0..3] [--flip BIT] [--cycles]");
   npu_file file;
   decoder_file_read(wanted.path, &file);
   if (wanted.flips) flip_bit(&file, wanted.flip);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any order of execution that respects queues and waits gives the same bytes, so one instruction at a time is run, from whichever
- * queue may go on. */
+ * queue may go on: each in turn, or (ORDER_PRIORITY) the first that can. A difference between orders is a race in the program. */
 #include "stream.h"
 
 #include "fail.h"
@@ -46,28 +46,31 @@ static void execute(machine *m, const insn *in) {
     decoder_exec_vector(m, in);
 }
 
-void decoder_stream_run(machine *m, const npu_file *file, const stream_record *stream) {
+static void run_one(machine *m, unsigned q, queue_state *queue) {
+  m->queue = q;
+  m->pc = queue->reader.pc;
+  execute(m, &queue->next);
+  queue->tokens += queue->next.signal;
+  queue->has_next = decoder_queue_next(&queue->reader, &queue->next);
+}
+
+void decoder_stream_run(machine *m, const npu_file *file, const stream_record *stream, unsigned order) {
   queue_state queues[QUEUES];
   for (unsigned q = 0; q < QUEUES; q++) {
     queues[q] = (queue_state){.reader = decoder_queue_open(file, stream, q, &m->hw, m->reg)};
     queues[q].has_next = decoder_queue_next(&queues[q].reader, &queues[q].next);
   }
   bool ran = true;
-  bool open = true;
   while (ran) {
-    ran = open = false;
-    for (unsigned q = 0; q < QUEUES; q++) {
-      queue_state *queue = &queues[q];
-      if (queue->has_next && may_run(queues, &queue->next)) {
-        m->queue = q;
-        m->pc = queue->reader.pc;
-        execute(m, &queue->next);
-        queue->tokens += queue->next.signal;
-        queue->has_next = decoder_queue_next(&queue->reader, &queue->next);
-        ran = true;
-      }
-      open |= queue->has_next;
+    ran = false;
+    for (unsigned i = 0; i < QUEUES; i++) {
+      const unsigned q = order & ORDER_BACKWARD ? QUEUES - 1 - i : i;
+      if (!queues[q].has_next || !may_run(queues, &queues[q].next)) continue;
+      run_one(m, q, &queues[q]);
+      ran = true;
+      if (order & ORDER_PRIORITY) break; /* a later queue goes on only where all before it wait */
     }
   }
-  if (open) decoder_machine_fail(m, "deadlock: every queue waits");
+  for (unsigned q = 0; q < QUEUES; q++)
+    if (queues[q].has_next) decoder_machine_fail(m, "deadlock: every queue waits");
 }

@@ -24,8 +24,11 @@ queue_reader decoder_queue_open(const npu_file *file, const stream_record *strea
 /* The next instruction, changed by the IDX before it; false behind HALT. An IDX is given too: it takes its place in time. */
 bool decoder_queue_next(queue_reader *reader, insn *out);
 
+/* In which order the queues are tried. A correct program gives the same bytes in each. */
+enum { ORDER_BACKWARD = 1, ORDER_PRIORITY = 2, ORDERS = 4 };
+
 /* Runs the stream on m, whose dram and reg are set. */
-void decoder_stream_run(machine *m, const npu_file *file, const stream_record *stream);
+void decoder_stream_run(machine *m, const npu_file *file, const stream_record *stream, unsigned order);
 
 uint64_t decoder_stream_cycles(const npu_file *file, const stream_record *stream, const uint32_t reg[8]);
 

@@ -2,7 +2,7 @@
 /* The vector unit's work on rows of a matrix: reductions into the row file, reciprocals and roots there, normalization from it. */
 #include "machine.h"
 
-#include "fail.h"
+#include <string.h>
 
 enum { SLOT_A, SLOT_B, SLOT_D, MAX_LANES = 64 };
 
@@ -24,7 +24,7 @@ static void reduce(machine *m, const insn *in) {
     if (f[VRED_ACCUMULATE] && f[VRED_MODE] == 0)
       result = row->v > result ? row->v : result;
     else if (f[VRED_ACCUMULATE])
-      result = (int64_t)((uint64_t)result + (uint64_t)row->v);
+      result = decoder_fit((__int128)result + row->v);
     row->v = result;
   }
 }
@@ -71,8 +71,8 @@ static void row_arithmetic(machine *m, const insn *in) {
     else if (f[VROW_OP] == 1)
       reciprocal_root(v, to);
     else {
-      const uint64_t sum = (uint64_t)decoder_row(m, f[VROW_B] + i)->v;
-      to->v = (int64_t)((uint64_t)f[VROW_CNT] * (uint64_t)v - sum * sum + (f[VROW_ADD] ? (uint64_t)f[VROW_IMM] : 0));
+      const __int128 sum = decoder_row(m, f[VROW_B] + i)->v;
+      to->v = decoder_fit((__int128)f[VROW_CNT] * v - sum * sum + (f[VROW_ADD] ? f[VROW_IMM] : 0));
     }
   }
 }
@@ -116,9 +116,10 @@ static void exponential(machine *m, const insn *in) {
   const int64_t *f = in->f;
   int64_t a[MAX_LANES];
   int64_t d[MAX_LANES];
+  uint8_t table[512]; /* read once, before the first row */
+  memcpy(table, decoder_sp(m, f[VEXP_TABLE], sizeof table), sizeof table);
   for (int64_t ix = 0; ix < f[VEXP_NX]; ix++) {
     const int64_t v = decoder_row(m, f[VEXP_RF] + ix)->v;
-    const uint8_t *table = decoder_sp(m, f[VEXP_TABLE], 512);
     decoder_operand(m, &m->slot[SLOT_A], f[VEXP_SRC], -1, ix, 0, f[VEXP_LANES], a);
     for (int64_t j = 0; j < f[VEXP_LANES]; j++) {
       int64_t index = v - a[j];

@@ -2,7 +2,7 @@
 /* The vector unit's work on pixels: geometry, parameters, requantization, windows, moves, sums and products, filling. */
 #include "machine.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 enum { SLOT_A, SLOT_B, SLOT_D, MAX_LANES = 64 };
 
@@ -87,7 +87,8 @@ static void window_tap(machine *m, const insn *in) {
 static void move(machine *m, const insn *in) {
   const int64_t *f = in->f;
   const source_shape *a = &m->slot[SLOT_A];
-  const uint8_t *table = f[VMOV_OP] == 2 ? decoder_sp(m, f[VMOV_TABLE], 256) : NULL;
+  uint8_t table[256]; /* read once, before the first pixel */
+  if (f[VMOV_OP] == 2) memcpy(table, decoder_sp(m, f[VMOV_TABLE], sizeof table), sizeof table);
   int64_t d[MAX_LANES];
   for (int64_t iy = 0; iy < f[VMOV_NY]; iy++)
     for (int64_t ix = 0; ix < f[VMOV_NX]; ix++) {

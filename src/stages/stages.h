@@ -48,6 +48,9 @@ npuc_status npuc_stage_gate_failed(stage_work *w, const module *m, npuc_status s
 /* Runs both on the baseline's inputs; equal within `bound` or E0911. */
 npuc_status npuc_gate_parity(stage_work *w, const graph *before, const graph *after, parity bound) NPUC_MUST_USE;
 
+/* The source framework's own outputs (--reference), within float rounding: E0919. */
+npuc_status npuc_gate_reference(stage_work *w, const graph *g) NPUC_MUST_USE;
+
 typedef struct baseline {
   size_t n_samples, n_inputs, n_outputs;
   tensor *inputs;  /* [n_samples, ...] each */

@@ -17,6 +17,14 @@ for file in 1-import 2-normalize 3-static 4-adapt.refnpu-n16 5-quantize.refnpu-n
 done
 for file in manifest.json module.json 6-build.refnpu-n16/model.npu 7-verify.refnpu-n16/report.json; do [ -s "out/$file" ] || fail "out/$file is missing"; done
 
+# the source framework's own outputs (PyTorch's logits of the first 16 pictures), and a control that they are looked at
+mkdir torch wrong && cp "$demo/logits16.npy" torch/logits.npy && cp "$demo/calib.npy" wrong/logits.npy
+status 0 compile_demo referenced --eval "$demo/test.npy" --reference torch --to import --json
+says out.txt '"reference"'
+status 4 compile_demo refused --eval "$demo/test.npy" --reference wrong --to import
+says err.txt NPUC-E0919
+[ ! -e refused/1-import.onnx ] || fail "an import that failed its gate has its name"
+
 # integer module, plain kernels and simulator: every byte
 status 0 "$NPUC" diff out@quantize out/6-build.refnpu-n16/model.npu --engine simulator --data "$demo/test.npy" --samples 64
 says out.txt "0 of 640 differ"

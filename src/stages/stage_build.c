@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/map.h"
+#include "formats/npu_file.h"
 #include "npu/from_ir.h"
 #include "npu/lower.h"
 #include "npu/write.h"
@@ -32,14 +34,60 @@ static char *metadata(stage_work *w, const qgraph *g, const npu_program *p) {
   return text;
 }
 
-/* Predicted before writing, from what must be in the file: constants, images, instructions, and a record for each tensor and node. */
-static uint64_t predict_bytes(const qgraph *g, const npu_program *p, size_t meta_bytes) {
-  uint64_t bytes = 4096 + p->constants_bytes + meta_bytes + g->n_tensors * (128 + 24 + 32) + g->n_nodes * (64 + 10 * 24 + 48);
-  for (size_t i = 0; i < p->n_streams; i++) {
-    for (int q = 0; q < NPU_QUEUES; q++) bytes += p->streams[i].queues[q].count * 16;
-    bytes += 96 + p->streams[i].n_bindings * 64 + p->streams[i].n_runs * 32;
+/* Each text is in the file once; nothing for none. */
+static uint64_t text_bytes(map *seen, const char *text) { return !text || !*text || npuc_map_put(seen, text, seen) ? 0 : strlen(text) + 1; }
+
+static uint64_t all_text_bytes(const qgraph *g, const npu_program *p) {
+  arena *a = npuc_arena_create();
+  map *seen = npuc_map_create(a);
+  uint64_t bytes = 1 + text_bytes(seen, p->arch.name);
+  for (size_t i = 0; i < g->n_tensors; i++) bytes += text_bytes(seen, g->tensors[i].name) + text_bytes(seen, g->tensors[i].source);
+  for (size_t i = 0; i < g->n_nodes; i++) {
+    const qnode *n = &g->nodes[i];
+    bytes += text_bytes(seen, n->name) + text_bytes(seen, n->place_reason) + text_bytes(seen, n->source);
   }
+  for (size_t i = 0; i < p->n_streams; i++) bytes += text_bytes(seen, p->streams[i].name);
+  npuc_arena_destroy(a);
   return bytes;
+}
+
+/* The records of graph and program, by table. */
+static void count_records(const qgraph *g, const npu_program *p, uint64_t counts[NPU_SECTION_COUNT]) {
+  counts[NPU_TENS] = g->n_tensors;
+  counts[NPU_NODE] = g->n_nodes;
+  counts[NPU_IOTB] = g->n_inputs + g->n_outputs;
+  counts[NPU_CONF] = 1;
+  counts[NPU_STEP] = p->n_steps;
+  counts[NPU_STRM] = p->n_streams;
+  counts[NPU_WCRC] = (p->constants_bytes + NPU_WEIGHT_BLOCK - 1) / NPU_WEIGHT_BLOCK;
+  for (size_t i = 0; i < g->n_nodes; i++) {
+    const qnode *n = &g->nodes[i];
+    counts[NPU_ATTR] += (uint64_t)n->n_attributes;
+    counts[NPU_INTS] += (uint64_t)n->n_inputs + (uint64_t)n->n_outputs;
+    for (int32_t k = 0; k < n->n_attributes; k++) counts[NPU_INTS] += n->attributes[k].count;
+  }
+  for (size_t i = 0; i < p->n_streams; i++) {
+    const npu_stream *s = &p->streams[i];
+    for (int q = 0; q < NPU_QUEUES; q++) counts[NPU_INST] += s->queues[q].count;
+    counts[NPU_BIND] += s->n_bindings;
+    counts[NPU_DBUG] += s->n_runs;
+  }
+}
+
+/* Predicted before writing, from what must be in the file (docs/refnpu.md section 6): small programs are mostly tables and alignment. */
+static uint64_t predict_bytes(const qgraph *g, const npu_program *p, size_t meta_bytes) {
+  enum { HEADER = 64, TABLE_ENTRY = 48 };
+  uint64_t counts[NPU_SECTION_COUNT] = {0}, at = HEADER + NPU_SECTION_COUNT * TABLE_ENTRY;
+  count_records(g, p, counts);
+  for (int k = 0; k < NPU_SECTION_COUNT; k++) {
+    uint64_t align = k == NPU_WGTS ? NPU_WEIGHTS_ALIGN : NPU_SECTION_ALIGN;
+    uint64_t bytes = k == NPU_META   ? meta_bytes
+                     : k == NPU_STRS ? all_text_bytes(g, p)
+                     : k == NPU_WGTS ? p->constants_bytes
+                                     : counts[k] * npuc_npu_section_record((npu_section_kind)k);
+    at = (at + align - 1) / align * align + bytes;
+  }
+  return at;
 }
 
 static npuc_status gate(stage_work *w, const char *path, uint64_t predicted) {

@@ -10,8 +10,10 @@
 
 enum { BASELINE_SAMPLES = 16 };
 
-/* Ports' names may hold anything; files are named by the characters that every file system takes. */
+/* Ports' names may hold anything; files are named by the characters that every file system takes, and not by more than it takes. */
 static const char *port_file(build *b, const char *kind, const char *name) {
+  enum { LONGEST = 200, KEPT = 160 };
+  if (strlen(name) > LONGEST) name = npuc_arena_printf(b->arena, "%.*s_%s", (int)KEPT, name, npuc_hash_text(b->arena, name));
   char *clean = npuc_arena_str(b->arena, name);
   for (char *p = clean; *p; p++)
     if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-", *p)) *p = '_';
@@ -20,7 +22,7 @@ static const char *port_file(build *b, const char *kind, const char *name) {
 
 /* -- loading -- */
 
-static npuc_status load_ports(build *b, const char *kind, value *const *ports, size_t n, tensor *out, size_t *out_samples) {
+static npuc_status load_ports(build *b, const char *kind, value *const *ports, size_t n, tensor *out) {
   json_t *record = npuc_build_record(b, STAGE_BASELINE, NULL);
   json_t *files = json_object_get(record, kind);
   for (size_t i = 0; i < n; i++) {
@@ -28,7 +30,6 @@ static npuc_status load_ports(build *b, const char *kind, value *const *ports, s
     if (!file)
       return npuc_fail(b->diag, NPUC_DIAG_E0905, &(diag_place){.file = b->path, .node = ports[i]->name}, "the baseline has no file for it");
     NPUC_TRY(npuc_npy_read(b->diag, npuc_path_join(b->arena, b->path, file), &out[i]));
-    if (out[i].shape.rank > 0) *out_samples = (size_t)out[i].shape.dims[0];
   }
   return NPUC_OK;
 }
@@ -37,8 +38,13 @@ npuc_status npuc_baseline_load(build *b, const graph *g, baseline *out_baseline)
   *out_baseline = (baseline){.n_inputs = g->n_inputs, .n_outputs = g->n_outputs};
   out_baseline->inputs = npuc_xcalloc(g->n_inputs + 1, sizeof(tensor));
   out_baseline->outputs = npuc_xcalloc(g->n_outputs + 1, sizeof(tensor));
-  npuc_status status = load_ports(b, "outputs_files", g->outputs, g->n_outputs, out_baseline->outputs, &out_baseline->n_samples);
-  if (status == NPUC_OK) status = load_ports(b, "inputs_files", g->inputs, g->n_inputs, out_baseline->inputs, &out_baseline->n_samples);
+  /* The files stack samples along the first axis, whose size is no count: an input of batch 4 adds 4 to it a sample. */
+  json_int_t samples = json_integer_value(json_object_get(json_object_get(npuc_build_record(b, STAGE_BASELINE, NULL), "gate"), "samples"));
+  npuc_status status =
+      samples >= 1 ? NPUC_OK : npuc_fail(b->diag, NPUC_DIAG_E0905, &(diag_place){.file = b->path}, "the baseline records no samples");
+  if (status == NPUC_OK) out_baseline->n_samples = (size_t)samples;
+  if (status == NPUC_OK) status = load_ports(b, "outputs_files", g->outputs, g->n_outputs, out_baseline->outputs);
+  if (status == NPUC_OK) status = load_ports(b, "inputs_files", g->inputs, g->n_inputs, out_baseline->inputs);
   if (status != NPUC_OK) npuc_baseline_release(out_baseline);
   return status;
 }
@@ -56,7 +62,7 @@ npuc_status npuc_sample_of_baseline(void *user, diag *d, size_t index, tensor *o
   for (size_t i = 0; i < b->n_inputs; i++) {
     const tensor *all = &b->inputs[i];
     size_t bytes = all->bytes / b->n_samples;
-    if (bytes != out_inputs[i].bytes || all->type != out_inputs[i].type)
+    if (bytes != out_inputs[i].bytes || bytes * b->n_samples != all->bytes || all->type != out_inputs[i].type)
       return npuc_fail(d, NPUC_DIAG_E0905, NULL, "the baseline's inputs do not fit the model's input %zu", i);
     memcpy(out_inputs[i].data, (const char *)all->data + index * bytes, bytes);
   }
@@ -179,6 +185,7 @@ npuc_status npuc_stage_baseline(stage_work *w) {
   rec.outputs = npuc_xcalloc(g->n_outputs + 1, sizeof(tensor));
   const char *text = b->options.eval ? b->options.eval : b->options.calib ? b->options.calib : "random:16";
   npuc_status status = b->tamper ? b->tamper(b->tamper_user, w->stage, m, NULL) : NPUC_OK;
+  if (status == NPUC_OK) status = npuc_check_dims(b, m);
   if (status == NPUC_OK) status = npuc_apply_dims(b, m);
   if (status == NPUC_OK) status = npuc_runner_create(b->diag, b->pool, g, &r);
   if (status == NPUC_OK) status = npuc_build_dataset(b, text, r, &data);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "stages/stages.h"
 #include "stages/target.h"
 
@@ -46,7 +47,16 @@ npuc_status npuc_build_dataset(build *b, const char *text, const runner *r, data
 }
 
 /* A number for each dim that --dim names by symbol or --shape by input; the batch rule is the static stage's. */
-static npuc_status bind_input(build *b, const module *m, value *v) {
+static void bind_symbols(const build *b, const module *m, shape *s) {
+  for (int32_t k = 0; k < s->rank; k++) {
+    if (!dim_is_symbol(s->dims[k])) continue;
+    const char *name = npuc_module_symbol_name(m, s->dims[k]);
+    for (size_t i = 0; i < b->options.n_dims; i++)
+      if (name && strcmp(name, b->options.dims[i].symbol) == 0) s->dims[k] = b->options.dims[i].value;
+  }
+}
+
+static npuc_status bind_input(const build *b, value *v) {
   for (size_t i = 0; i < b->options.n_shapes; i++) {
     const input_shape *s = &b->options.shapes[i];
     if (strcmp(s->input, v->name) != 0) continue;
@@ -55,17 +65,47 @@ static npuc_status bind_input(build *b, const module *m, value *v) {
                        v->shape.rank, s->shape.rank);
     v->shape = s->shape;
   }
-  for (int32_t k = 0; k < v->shape.rank; k++) {
-    if (!dim_is_symbol(v->shape.dims[k])) continue;
-    const char *name = npuc_module_symbol_name(m, v->shape.dims[k]);
-    for (size_t i = 0; i < b->options.n_dims; i++)
-      if (name && strcmp(name, b->options.dims[i].symbol) == 0) v->shape.dims[k] = b->options.dims[i].value;
-  }
   return NPUC_OK;
 }
 
 npuc_status npuc_apply_dims(build *b, module *m) {
   graph *g = m->graphs[0];
-  for (size_t i = 0; i < g->n_inputs; i++) NPUC_TRY(bind_input(b, m, g->inputs[i]));
+  for (size_t i = 0; i < g->n_inputs; i++) NPUC_TRY(bind_input(b, g->inputs[i]));
+  size_t cursor = 0;
+  void *item;
+  while (npuc_map_next(g->values, &cursor, NULL, &item)) bind_symbols(b, m, &((value *)item)->shape);
+  return NPUC_OK;
+}
+
+static bool has_symbol(const module *m, const char *symbol) {
+  const graph *g = m->graphs[0];
+  for (size_t i = 0; i < g->n_inputs; i++) {
+    const shape *s = &g->inputs[i]->shape;
+    for (int32_t k = 0; k < s->rank; k++)
+      if (dim_is_symbol(s->dims[k]) && strcmp(npuc_module_symbol_name(m, s->dims[k]), symbol) == 0) return true;
+  }
+  return false;
+}
+
+npuc_status npuc_check_dims(build *b, const module *m) {
+  const graph *g = m->graphs[0];
+  for (size_t i = 0; i < b->options.n_dims; i++) {
+    const char *symbol = b->options.dims[i].symbol;
+    if (!has_symbol(m, symbol))
+      return npuc_fail(b->diag, NPUC_DIAG_E0502, &(diag_place){.attribute = "--dim"}, "no input of the model has a dim named '%s'", symbol);
+  }
+  const char **names = (const char **)npuc_arena_array(b->arena, g->n_inputs + 1, sizeof(char *));
+  for (size_t i = 0; i < g->n_inputs; i++) names[i] = g->inputs[i]->name;
+  for (size_t i = 0; i < b->options.n_shapes; i++) {
+    const char *input = b->options.shapes[i].input;
+    bool found = false;
+    for (size_t k = 0; k < g->n_inputs; k++) found |= strcmp(names[k], input) == 0;
+    if (found) continue;
+    npuc_status status =
+        npuc_fail(b->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--shape"}, "the model has no input named '%s'", input);
+    const char *near = npuc_nearest(input, names, g->n_inputs);
+    npuc_fix(b->diag, "--shape %s=DIMS", near ? near : g->n_inputs ? names[0] : "INPUT");
+    return status;
+  }
   return NPUC_OK;
 }

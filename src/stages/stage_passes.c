@@ -20,13 +20,10 @@ static json_t *rewrites_json(const pass_report *r) {
   return list;
 }
 
+/* The options' dims are in the module already (npuc_apply_dims); what is left to the passes is the batch. */
 static npuc_status run_pipeline(stage_work *w, module *m, const pass_target *target, pass_report *out_report) {
   build *b = w->b;
-  dim_binding *dims = NPUC_NEW_ARRAY(b->arena, b->options.n_dims + 1, dim_binding);
-  for (size_t i = 0; i < b->options.n_dims; i++) dims[i] = (dim_binding){b->options.dims[i].symbol, b->options.dims[i].value};
-  pass_options options = {.dims = dims,
-                          .n_dims = b->options.n_dims,
-                          .target = target,
+  pass_options options = {.target = target,
                           .limit = b->controls.limit,
                           .stop_after = b->controls.stop_after,
                           .print_after = b->controls.print_after,

@@ -65,6 +65,8 @@ npuc_status npuc_sample_of_baseline(void *user, diag *d, size_t index, tensor *o
 npuc_status npuc_build_dataset(build *b, const char *text, const runner *r, dataset **out_dataset) NPUC_MUST_USE;
 /* Gives every input dim that `--dim`/`--shape` names its number. */
 npuc_status npuc_apply_dims(build *b, module *m) NPUC_MUST_USE;
+/* Every --dim and --shape names something of the source model. */
+npuc_status npuc_check_dims(build *b, const module *m) NPUC_MUST_USE;
 
 typedef struct accuracy {
   size_t samples, top1, top5;

@@ -201,7 +201,14 @@ static npuc_status lower_graph(lowering *l) {
     NPUC_TRY(lower_node(l, &l->p->nodes[i]));
     if (l->p->nodes[i].role != ROLE_FUSED) report_layer(l, &l->p->nodes[i]);
   }
-  for (size_t i = 0; i < from->n_outputs; i++) npuc_graph_add_output(l->g, l->of[from->outputs[i]->id]);
+  for (size_t i = 0; i < from->n_outputs; i++) {
+    value *out = l->of[from->outputs[i]->id];
+    if (!out) {
+      diag_place place = {.part = from->name, .node = from->outputs[i]->name};
+      return npuc_fail(l->p->d, NPUC_DIAG_E0704, &place, "this output of the model is a constant: no sample changes it, and nothing computes it");
+    }
+    npuc_graph_add_output(l->g, out);
+  }
   NPUC_TRY(npuc_graph_infer(l->p->d, l->g));
   NPUC_TRY(npuc_graph_verify(l->p->d, l->g, "quantize"));
   return npuc_quant_check_integer_only(l->p->d, l->g);

@@ -177,10 +177,26 @@ static bool touches_float(const node *n) {
   return false;
 }
 
+/* Observers read float32 alone: another float type would be left without a range. */
+static bool is_other_float(const value *v) { return is_float(v) && v->type != DTYPE_F32; }
+static bool touches_other_float(const node *n) {
+  for (int32_t i = 0; i < n->n_inputs; i++) {
+    if (is_other_float(n->inputs[i])) return true;
+  }
+  for (int32_t i = 0; i < n->n_outputs; i++) {
+    if (is_other_float(n->outputs[i])) return true;
+  }
+  return false;
+}
+
 static role role_of(const node *n, const char **reason) {
   double lo = -INFINITY, hi = INFINITY;
   const value *x;
   if (!touches_float(n)) return ROLE_INTEGER;
+  if (touches_other_float(n)) {
+    *reason = "only float32 has an integer form, and one of its values is of another float type";
+    return ROLE_NONE;
+  }
   if (!is_activation(input(n, 0)) && !is_activation(input(n, 1))) {
     *reason = "it computes a float from constants or integers alone: constant folding (normalize) has not removed it";
     return ROLE_NONE;

@@ -9,6 +9,7 @@
 #include "cli/inputs.h"
 #include "exec/executor.h"
 #include "formats/npy.h"
+#include "passes/names.h"
 #include "stages/engine.h"
 
 enum { CHUNK = 64, DEFAULT_SAMPLES = 16 };
@@ -75,11 +76,15 @@ static npuc_status get_sample(void *user, diag *d, size_t index, tensor *out_inp
   return NPUC_OK;
 }
 
-static npuc_status open_fixed(cli *c, const sample_port *ports, samples *s) {
+static npuc_status open_fixed(cli *c, const engine *e, const sample_port *ports, samples *s) {
   const char **names = (const char **)npuc_arena_array(c->arena, s->n_ports + 1, sizeof(char *)),
              **files = (const char **)npuc_arena_array(c->arena, s->n_ports + 1, sizeof(char *));
-  for (size_t i = 0; i < s->n_ports; i++) names[i] = ports[i].name;
-  NPUC_TRY(npuc_cli_input_files(c, names, NULL, s->n_ports, files));
+  const char **sources = (const char **)npuc_arena_array(c->arena, s->n_ports + 1, sizeof(char *));
+  for (size_t i = 0; i < s->n_ports; i++) {
+    names[i] = ports[i].name;
+    if (e->model.module) sources[i] = npuc_source_name(e->model.module->graphs[0], c->arena, names[i]);
+  }
+  NPUC_TRY(npuc_cli_input_files(c, names, sources, s->n_ports, files));
   s->fixed = NPUC_NEW_ARRAY(c->arena, s->n_ports + 1, tensor);
   for (size_t i = 0; i < s->n_ports; i++)
     if (files[i]) NPUC_TRY(npuc_npy_read(c->diag, files[i], &s->fixed[i]));
@@ -95,7 +100,7 @@ static npuc_status open_samples(cli *c, const engine *e, samples *s) {
   s->count = n ? (size_t)n : DEFAULT_SAMPLES;
   if (npuc_cli_value(&c->line, "--input")) {
     s->count = 1;
-    return open_fixed(c, ports, s);
+    return open_fixed(c, e, ports, s);
   }
   if (!text) return NPUC_OK;
   preprocess *p = NULL;

@@ -35,10 +35,10 @@ json_t *npuc_cli_describe_tensor(const char *name, const tensor *t, const quant 
 
 npuc_status npuc_cli_output(cli *c, json_t *list, const char *name, const tensor *t, const quant *q) {
   json_t *o = npuc_cli_describe_tensor(name, t, q);
-  json_array_append_new(list, o);
   const char *folder = npuc_cli_value(&c->line, "--output");
+  const char *file = folder ? npuc_cli_new_port_path(c->arena, folder, name, list) : NULL;
+  json_array_append_new(list, o);
   if (folder) {
-    const char *file = npuc_cli_port_path(c->arena, folder, name);
     NPUC_TRY(npuc_npy_write(c->diag, file, t));
     json_object_set_new(o, "file", json_string(file));
   }

@@ -8,12 +8,35 @@
 #include "formats/npy.h"
 #include "passes/names.h"
 
-const char *npuc_cli_port_path(arena *a, const char *folder, const char *name) {
+/* File systems end names at 255 bytes: a long one is cut between characters, and its hash keeps it apart from others that begin like it. */
+static const char *file_stem(arena *a, const char *name) {
+  enum { LONGEST = 200, KEPT = 160 };
   char *clean = npuc_arena_str(a, name);
   for (char *p = clean; *p; p++)
     if (*p == '/' || *p == '\\' || (unsigned char)*p < 0x20) *p = '_';
   if (clean[0] == '.') clean[0] = '_';
-  return npuc_arena_printf(a, "%s/%s.npy", folder, clean);
+  if (strlen(clean) <= LONGEST) return clean;
+  size_t n = KEPT;
+  while (n > 0 && ((unsigned char)clean[n] & 0xc0) == 0x80) n--;
+  return npuc_arena_printf(a, "%.*s_%s", (int)n, clean, npuc_hash_text(a, name));
+}
+
+const char *npuc_cli_port_path(arena *a, const char *folder, const char *name) {
+  return npuc_arena_printf(a, "%s/%s.npy", folder, file_stem(a, name));
+}
+
+/* "a/b" and "a_b" clean to the same: the later one gets its place in the list. */
+const char *npuc_cli_new_port_path(arena *a, const char *folder, const char *name, const json_t *list) {
+  const char *path = npuc_cli_port_path(a, folder, name);
+  size_t i;
+  json_t *entry;
+  json_array_foreach(list, i, entry) {
+    const char *taken = json_string_value(json_object_get(entry, "file"));
+    if (!taken || strcmp(taken, path) != 0) continue;
+    path = npuc_arena_printf(a, "%s/%s_%zu.npy", folder, file_stem(a, name), json_array_size(list));
+    i = 0; /* whose own place an earlier name may hold: look again */
+  }
+  return path;
 }
 
 static bool is_name(const char *text, size_t n, const char *name) { return name && strlen(name) == n && memcmp(name, text, n) == 0; }

@@ -9,6 +9,8 @@
 
 /* DIR/NAME.npy with characters that no file name takes replaced. */
 const char *npuc_cli_port_path(arena *a, const char *folder, const char *name);
+/* Likewise, and none that an entry of `list` has as its "file". */
+const char *npuc_cli_new_port_path(arena *a, const char *folder, const char *name, const json_t *list);
 /* The file that -i names for this port (by either name), or NULL; every -i must name a port of the list, else E0921. */
 npuc_status npuc_cli_input_files(cli *c, const char *const *names, const char *const *source_names, size_t n,
                                  const char **out_files) NPUC_MUST_USE;

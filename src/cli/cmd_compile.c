@@ -59,7 +59,7 @@ static npuc_status run_pipeline(cli *c, build *b, stage_id from, stage_id to) {
   npuc_cli_set(c, "stages", l.stages);
   npuc_status status = npuc_pipeline_run(b, from, to, on_stage, &l);
   npuc_cli_set(c, "manifest", json_string(npuc_arena_printf(c->arena, "%s/manifest.json", b->path)));
-  summarize(c, b);
+  if (status == NPUC_OK) summarize(c, b);
   return status;
 }
 

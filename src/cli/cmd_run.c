@@ -57,9 +57,7 @@ typedef struct observed {
 
 static npuc_status observe(void *user, const value *v, const tensor *t) {
   observed *o = user;
-  json_array_append_new(o->list, npuc_cli_describe_tensor(v->name, t, v->quant));
-  const char *folder = npuc_cli_value(&o->c->line, "--output");
-  return folder ? npuc_npy_write(o->c->diag, npuc_cli_port_path(o->c->arena, folder, v->name), t) : NPUC_OK;
+  return npuc_cli_output(o->c, o->list, v->name, t, v->quant);
 }
 
 static npuc_status execute(cli *c, const opened_model *m, tensor *inputs) {

@@ -73,8 +73,9 @@ static npuc_status target_identity(build *b, const char *name, const char **out_
   return NPUC_OK;
 }
 
-/* The key, and in *out_inputs what it was made of: the manifest shows why a stage ran again. */
-static npuc_status stage_key(build *b, stage_id s, const char *target, const char **out_key, const char **out_inputs) {
+/* The key, and in *out_inputs what it was made of: the manifest shows why a stage ran again. `cut`: this command's cut of the passes is meant for the stage;
+ * a stage that others stand on is wanted whole. */
+static npuc_status stage_key(build *b, stage_id s, const char *target, bool cut, const char **out_key, const char **out_inputs) {
   const build_options *o = &b->options;
   arena *a = b->arena;
   const char *parts = npuc_arena_printf(a, "npuc %s|%s|", npuc_version(), npuc_stage_name(s));
@@ -102,7 +103,8 @@ static npuc_status stage_key(build *b, stage_id s, const char *target, const cha
       parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, target_text, shapes_identity(b),
                                 outputs_identity(b, (stage_id)(s - 1), npuc_stage_per_target((stage_id)(s - 1)) ? target : NULL));
   }
-  if (b->controls.limit >= 0 || b->controls.stop_after)
+  bool has_passes = s == STAGE_NORMALIZE || s == STAGE_STATIC || s == STAGE_ADAPT;
+  if (cut && has_passes && (b->controls.limit >= 0 || b->controls.stop_after))
     parts = npuc_arena_printf(a, "%s|cut %" PRId64 " %s", parts, b->controls.limit, b->controls.stop_after ? b->controls.stop_after : "");
   *out_inputs = parts;
   *out_key = npuc_hash_text(a, parts);
@@ -115,7 +117,7 @@ static npuc_status stage_key(build *b, stage_id s, const char *target, const cha
 static npuc_status needs(build *b, stage_id s, const char *target) {
   for (int k = 0; k < (int)s; k++) {
     const char *t = npuc_stage_per_target((stage_id)k) ? target : NULL, *key, *inputs;
-    NPUC_TRY(stage_key(b, (stage_id)k, t, &key, &inputs));
+    NPUC_TRY(stage_key(b, (stage_id)k, t, false, &key, &inputs));
     if (npuc_build_holds(b, (stage_id)k, t, key)) continue;
     bool recorded = npuc_build_record(b, (stage_id)k, t) != NULL;
     npuc_status status =
@@ -140,7 +142,7 @@ static npuc_status finish(stage_work *w, const char *key, const char *inputs, do
 static npuc_status one_stage(build *b, stage_id s, const char *target, stage_listener *listener, void *user) {
   const char *key, *inputs;
   if (npuc_progress_cancelled(b->progress)) return npuc_fail(b->diag, NPUC_DIAG_E0005, NULL, "stopped before stage %s", npuc_stage_name(s));
-  NPUC_TRY(stage_key(b, s, target, &key, &inputs));
+  NPUC_TRY(stage_key(b, s, target, true, &key, &inputs));
   if (npuc_build_holds(b, s, target, key)) {
     json_t *record = npuc_build_record(b, s, target);
     if (listener) listener(user, s, target, "kept", json_real_value(json_object_get(record, "seconds")), json_object_get(record, "gate"));

@@ -15,6 +15,16 @@ for stage in adapt quantize build verify; do status 0 "$NPUC" $stage steps -t re
 status 0 compile_demo whole
 same_file steps/6-build.refnpu-n16/model.npu whole/6-build.refnpu-n16/model.npu
 
+# bisection: one stage again with its rewrites cut, the stages before it whole; without the cut it is made whole again
+cp -r steps cut
+status 0 "$NPUC" normalize cut --pass-limit 3
+cmp -s steps/2-normalize.onnx cut/2-normalize.onnx && fail "three rewrites are all of them"
+status 2 "$NPUC" static cut # what it would stand on is cut
+status 0 "$NPUC" normalize cut
+same_file steps/2-normalize.onnx cut/2-normalize.onnx
+status 2 "$NPUC" verify cut # and says nothing of results that are gone
+[ -z "$(cat out.txt)" ] || fail "a refused command prints results"
+
 # unchanged: everything is kept; an option changes: from its stage on
 status 0 compile_demo whole --json
 equal "$(states)" "kept kept kept kept kept kept kept kept " "second run"

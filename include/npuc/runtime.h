@@ -5,7 +5,7 @@
  *   npuc_program *p;
  *   npuc_session *s;
  *   if (npuc_program_load("model.npu", &p, &e) != NPUC_OK) return complain(e.code, e.message);
- *   if (npuc_session_create(p, &(npuc_session_options){.threads = 1}, &s, &e) != NPUC_OK) ...
+ *   if (npuc_session_create(p, NULL, &s, &e) != NPUC_OK) ...
  *   const void *inputs[] = {image_u8};    // row-major, as npuc_program_input says
  *   void *outputs[] = {logits_u8};
  *   npuc_session_run(s, inputs, outputs, &e);
@@ -50,7 +50,7 @@ typedef struct npuc_port {
 typedef struct npuc_program npuc_program;
 typedef struct npuc_session npuc_session;
 
-/* Maps the file and verifies it (header, tables, graph, instructions' sections, weight blocks up to 256 MB). On failure *out_program is NULL. */
+/* Maps the file and verifies it (header, tables, graph, instructions, weight blocks). On failure *out_program is NULL. */
 NPUC_API npuc_status npuc_program_load(const char *path, npuc_program **out_program, npuc_error *out_error) NPUC_MUST_USE;
 NPUC_API void npuc_program_destroy(npuc_program *program); /* NULL is fine; no session may be left */
 /* Checks every weight block, whatever the size. */

@@ -74,17 +74,9 @@ def self_test(tally):
     tally.check(good["agreement"] == 100 and not good["differing"], "self-test: equal decisions agree")
     worse = theirs.copy()
     worse[:20] = -worse[:20]
-    bad, quiet = compare(worse, integers, labels), Quiet()
+    bad, quiet = compare(worse, integers, labels), common.Quiet()
     verdict(quiet, bad)
     tally.check(quiet.failed == 3, f"self-test: 20 decisions turned round fail all three measures (agreement {bad['agreement']:.1f} %)")
-
-
-class Quiet(common.Tally):
-    """Counts without printing: for failures that are wanted."""
-
-    def check(self, good, text):
-        self.failed += not good
-        return bool(good)
 
 
 def main():

@@ -112,7 +112,7 @@ def same_bytes_resnet(context):
 
 def checker(context):
     """Every stage's model of every network built so far in this work folder."""
-    quiet = common.Tally()
+    quiet = common.Quiet()
     folders = sorted(p for p in (context.work / "out").iterdir() if p.is_dir()) if (context.work / "out").exists() else []
     for folder in folders or [build(context, 20)]:
         check_onnx.check(quiet, folder)

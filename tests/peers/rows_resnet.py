@@ -103,7 +103,7 @@ def qdq(context):
     images, labels = test_images(context, count)
     outputs = module_outputs(context, count)[2]
     measures = qdq_ort.measure(folder / f"5-quantize.{MAIN}.qdq.onnx", images, labels, PREPROCESS, outputs)
-    quiet = qdq_ort.Quiet()
+    quiet = common.Quiet()
     good = qdq_ort.verdict(quiet, measures)
     steps = [d["steps"] for d in measures["differing"]]
     text = (f"agreement {measures['agreement']:.2f} %, differing images' steps {steps}, "

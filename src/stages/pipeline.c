@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/map.h"
 #include "npuc/library.h"
 #include "stages/stages.h"
 #include "stages/target.h"
@@ -27,6 +28,28 @@ static const char *file_identity(build *b, const char *path) {
   }
   return npuc_arena_printf(b->arena, "%ju:%ju:%jd:%jd", (uintmax_t)info.st_dev, (uintmax_t)info.st_ino, (intmax_t)info.st_size,
                            (intmax_t)info.st_mtime);
+}
+
+/* Identity of the source: the model's file, and the files beside it that hold its weights (external data). A model that cannot be read has that of its
+ * file alone; the stage says what is wrong. */
+static const char *model_identity(build *b, const char *path) {
+  const char *text = file_identity(b, path);
+  module *m = NULL;
+  if (npuc_onnx_read(NULL, path, &m) != NPUC_OK) return text;
+  map *seen = npuc_map_create(b->arena);
+  npuc_map_put(seen, path, m);
+  for (size_t i = 0; i < m->n_graphs; i++) {
+    size_t at = 0, offset;
+    for (void *item; npuc_map_next(m->graphs[i]->values, &at, NULL, &item);) {
+      const tensor *t = ((const value *)item)->constant;
+      const mapped_file *file = NULL;
+      if (!t || !t->owner || !npuc_blob_locate(t->owner, t->data, &file, &offset)) continue;
+      const char *beside = npuc_file_path(file);
+      if (!npuc_map_put(seen, beside, m)) text = npuc_arena_printf(b->arena, "%s|%s", text, file_identity(b, beside));
+    }
+  }
+  npuc_module_destroy(m);
+  return text;
 }
 
 /* DATA is [KIND:]PATH: the path is what follows the last colon when the whole names no file. */
@@ -85,10 +108,10 @@ static npuc_status stage_key(build *b, stage_id s, const char *target, bool cut,
   if (target) NPUC_TRY(target_identity(b, target, &target_text));
   switch (s) {
     case STAGE_BASELINE:
-      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, file_identity(b, o->model), data, shapes_identity(b));
+      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, model_identity(b, o->model), data, shapes_identity(b));
       break;
     case STAGE_IMPORT:
-      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, file_identity(b, o->model), o->reference ? o->reference : "",
+      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, model_identity(b, o->model), o->reference ? o->reference : "",
                                 outputs_identity(b, STAGE_BASELINE, NULL));
       break;
     case STAGE_QUANTIZE:

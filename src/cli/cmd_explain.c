@@ -45,6 +45,7 @@ static npuc_status run(cli *c) {
   const diag_info *info = npuc_diag_info(code);
   json_t *o = describe(info);
   json_object_update(c->result, o);
+  npuc_cli_set(c, "code_exit_status", json_integer((json_int_t)info->status)); /* exit_status is this command's */
   json_decref(o);
   npuc_cli_say(c, "%s %s (exit status %d)\n%s\n\n", info->text_code, info->name, (int)info->status, info->summary);
   say_wrapped(c, info->explanation);

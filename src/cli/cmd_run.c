@@ -83,10 +83,19 @@ static npuc_status run(cli *c) {
   opened_model m;
   const char *folder = npuc_cli_value(&c->line, "--output");
   NPUC_TRY(npuc_model_open(c->diag, c->arena, c->line.arguments[0], &m));
-  if (folder) NPUC_TRY(npuc_dir_create(c->diag, folder));
-  if (m.kind == MODEL_NPU) return npuc_cli_run_npu(c, m.path);
+  if (m.kind == MODEL_NPU) {
+    if (folder) NPUC_TRY(npuc_dir_create(c->diag, folder));
+    return npuc_cli_run_npu(c, m.path);
+  }
   tensor *inputs = NULL;
-  npuc_status status = npuc_cli_bind_dims(c, m.module);
+  npuc_status status = NPUC_OK;
+  if (npuc_cli_value(&c->line, "--engine")) {
+    status = npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.file = m.label, .attribute = "--engine"},
+                       "--engine is for .npu programs; this is an ONNX model, which the executor runs");
+    npuc_fix(c->diag, "npuc run %s", c->line.arguments[0]);
+  }
+  if (status == NPUC_OK && folder) status = npuc_dir_create(c->diag, folder);
+  if (status == NPUC_OK) status = npuc_cli_bind_dims(c, m.module);
   if (status == NPUC_OK) status = npuc_cli_graph_inputs(c, &m, &inputs);
   if (status == NPUC_OK) status = execute(c, &m, inputs);
   npuc_cli_release_inputs(inputs, m.module->graphs[0]->n_inputs);

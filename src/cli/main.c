@@ -108,8 +108,22 @@ static npuc_status run_command(cli *c) {
   return status;
 }
 
-static npuc_status version(void) {
-  printf("npuc %s (%s, %s, kernels %s)\n", NPUC_BUILD_VERSION, NPUC_BUILD_COMMIT, NPUC_BUILD_COMPILER, npuc_cpu_name(npuc_cpu_best()));
+/* --version by itself, or with --json. */
+static bool asks_version(int argc, char **argv) {
+  bool asked = false;
+  for (int i = 1; i < argc; i++) {
+    asked |= strcmp(argv[i], "--version") == 0;
+    if (strcmp(argv[i], "--version") != 0 && strcmp(argv[i], "--json") != 0) return false;
+  }
+  return asked;
+}
+
+static npuc_status version(bool json) {
+  if (json)
+    printf("{\"schema\": \"npuc/1\", \"version\": \"%s\", \"commit\": \"%s\", \"compiler\": \"%s\", \"cpu\": \"%s\"}\n", NPUC_BUILD_VERSION,
+           NPUC_BUILD_COMMIT, NPUC_BUILD_COMPILER, npuc_cpu_name(npuc_cpu_best()));
+  else
+    printf("npuc %s (%s, %s, kernels %s)\n", NPUC_BUILD_VERSION, NPUC_BUILD_COMMIT, NPUC_BUILD_COMPILER, npuc_cpu_name(npuc_cpu_best()));
   return NPUC_OK;
 }
 
@@ -121,8 +135,8 @@ int main(int argc, char **argv) {
   c.diag = npuc_diag_create(NULL, NULL);
   if (!c.diag) on_oom(0);
   npuc_status status = NPUC_OK;
-  if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-    status = version();
+  if (asks_version(argc, argv)) {
+    status = version(argc > 2);
   } else {
     status = npuc_cli_parse(c.diag, c.arena, commands, N_COMMANDS, argc, argv, &c.line);
     for (int i = 1; i < argc; i++) c.json |= strcmp(argv[i], "--json") == 0; /* a usage error has its JSON face too */

@@ -247,7 +247,8 @@ void npuc_cli_help(FILE *out, const command *const *commands, size_t n_commands)
   for (size_t i = 0; i < n_commands; i++) fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->purpose);
   print_group(out, &npuc_cli_global_group);
   fputs(
-      "\nMODEL is recognised by content: an .onnx file, a folder made by an earlier build (its artifact if built,\n"
+      "\nnpuc --version: version, commit, compiler, kernels' CPU level.\n"
+      "MODEL is recognised by content: an .onnx file, a folder made by an earlier build (its artifact if built,\n"
       "else its newest stage), OUT@STAGE (out@quantize), or a .npu file.\n"
       "DATA is [KIND:]PATH with KIND npy, npz, raw:DTYPE:DIMS, dir, cifar10, mnist or random:N.\n"
       "`npuc COMMAND --help` shows a command's options and examples; `npuc explain CODE` tells a diagnostic's story.\n",

@@ -35,10 +35,15 @@ equal "$(ls -A foreign)" file "a foreign folder"
 : > empty.onnx
 status 6 "$NPUC" inspect empty.onnx;                                says err.txt NPUC-E0906
 
+status 2 "$NPUC" run "$demo/model.onnx" --engine simulator;         says err.txt "ONNX model"
+status 0 "$NPUC" --json --version;                                  says out.txt '"version"'
+
 # JSON: one document on stdout, one line a diagnostic on stderr
 status 2 "$NPUC" --json explain E9999
 says err.txt '"event":"diagnostic"'
 says err.txt '"code":"NPUC-E0106"'
+status 0 "$NPUC" --json explain E0106
+equal "$(number exit_status out.txt) $(number code_exit_status out.txt)" "0 2" "exit statuses of explain"
 # nothing but the result reaches a pipe
 status 0 "$NPUC" run "$demo/model.onnx"; silent err.txt
 finish

@@ -68,6 +68,7 @@ static void new_storage(planner *p, exec_value *v, size_t step) {
 static void extend(planner *p, const value *v) {
   const exec_value *s = slot(p, v);
   if (s->storage != STORAGE_MEMORY) return;
+  assert(p->ranges); /* a value in memory has a range */
   live_range *r = &p->ranges[s->index];
   size_t last = p->source->keep_all ? SIZE_MAX : p->last_use[v->id];
   if (last != SIZE_MAX && last < r->first) return;
@@ -272,7 +273,9 @@ static npuc_status build(planner *p, const shape *input_shapes) {
   }
   plan->memory_bytes = npuc_memory_plan(p->scratch, p->ranges, p->n_ranges);
   for (size_t i = 0; i < n_values; i++) {
-    if (plan->values[i].storage == STORAGE_MEMORY) plan->values[i].index = p->ranges[plan->values[i].index].offset;
+    if (plan->values[i].storage != STORAGE_MEMORY) continue;
+    assert(p->ranges);
+    plan->values[i].index = p->ranges[plan->values[i].index].offset;
   }
   plan_output_copies(p);
   return NPUC_OK;

@@ -71,7 +71,7 @@ static bool take(source *s, uint8_t *to, size_t n) {
 }
 
 static npuc_status read_header(diag *d, const char *path, source *s, tensor *t) {
-  uint8_t magic[4], dims[4 * MAX_RANK];
+  uint8_t magic[4] = {0}, dims[4 * MAX_RANK] = {0};
   if (!take(s, magic, 4) || magic[0] || magic[1] || !type_of(magic[2], &t->type))
     return fail_idx(d, path, "it is no IDX file (MNIST's format)");
   if (magic[3] > MAX_RANK) return fail_idx(d, path, "it has more than 8 axes");

@@ -40,6 +40,7 @@ static void *aligned(arena *scratch, size_t bytes) {
 }
 
 static void constant_from_content(fact *f, arena *scratch) {
+  assert(f);
   if (f->constant || !f->content || !holds_dims(f->type, &f->shape)) return;
   int64_t n;
   if (!npuc_shape_elements(&f->shape, &n) || n != f->n_content) return;
@@ -71,6 +72,7 @@ static void *eval_scratch(void *user, size_t bytes) {
 static bool inputs_are_small_constants(const node *n, const fact *const *inputs) {
   size_t bytes = 0;
   for (int32_t i = 0; i < n->n_inputs; i++) {
+    assert(inputs);
     if (!inputs[i]) continue;
     if (!inputs[i]->constant) return false;
     bytes += inputs[i]->constant->bytes;

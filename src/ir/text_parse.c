@@ -65,7 +65,7 @@ static void read_header(reader *r) {
     const char *key = npuc_text_identifier(t);
     if (!key) npuc_text_fail(t, NPUC_DIAG_E0420, "expected a key of the header, such as ir_version");
     npuc_text_expect(t, ':');
-    if (!npuc_text_ok(t)) return;
+    if (!npuc_text_ok(t) || !key) return;
     if (strcmp(key, "opset_import") == 0) read_opsets(r);
     else if (strcmp(key, "metadata_props") == 0) read_metadata(r);
     else if (strcmp(key, "producer_name") == 0) r->m->producer = npuc_text_string(t);

@@ -31,12 +31,14 @@ static void put(writer *w, const char *text) {
 
 static void put_int(writer *w, int64_t v) {
   char text[24];
-  put_bytes(w, text, (size_t)snprintf(text, sizeof text, "%lld", (long long)v));
+  int n = snprintf(text, sizeof text, "%lld", (long long)v);
+  put_bytes(w, text, (size_t)n);
 }
 
 static void put_unsigned(writer *w, uint64_t v) {
   char text[24];
-  put_bytes(w, text, (size_t)snprintf(text, sizeof text, "%llu", (unsigned long long)v));
+  int n = snprintf(text, sizeof text, "%llu", (unsigned long long)v);
+  put_bytes(w, text, (size_t)n);
 }
 
 static void put_quoted(writer *w, const char *text) {

@@ -7,6 +7,7 @@
  *   attribute name (: kind)? = literal | [literal, ...] | tensor | @parameter
  *   node      [label]? outputs = domain.Type <attributes>? (inputs) <attributes>?
  *   function  Name <parameter | attribute, ...>? (inputs) => (outputs) <value types>? { nodes } */
+#include <assert.h>
 #include <string.h>
 
 #include "ir/text_read.h"
@@ -97,6 +98,7 @@ static bool set_integer(tensor *data, int64_t index, const literal *l) {
 }
 
 static bool set_element(tensor *data, int64_t index, const literal *l) {
+  assert(data->data); /* it has elements */
   if (l->kind == LITERAL_STRING || l->kind == LITERAL_NONE) return false;
   if (npuc_dtype_kind(data->type) != KIND_FLOAT) return set_integer(data, index, l);
   if (data->type == DTYPE_F32) {

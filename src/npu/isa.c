@@ -132,6 +132,7 @@ bool npuc_isa_decode(const uint8_t bytes[ISA_BYTES], instr *out_instr) {
   unsigned count;
   const isa_field *fields = npuc_isa_fields(in.op, &count);
   for (unsigned i = 0; i < count; i++) {
+    assert(fields[i].width > 0);
     uint64_t raw = get_bits(bytes, fields[i].low, fields[i].width);
     if (fields[i].is_signed && raw >> (fields[i].width - 1) & 1) raw |= ~(uint64_t)0 << fields[i].width;
     in.f[i] = (int64_t)raw;

@@ -164,7 +164,7 @@ static void add_steps(painter *p, const node *n, qattr *list, int32_t *count) {
 /* Weights' dims as the integer operator has them: [Co, C/group, kh, kw] or [O, K]. */
 static int32_t weights_of(painter *p, const node *n) {
   const value *w = n->n_inputs > 1 ? n->inputs[1] : NULL;
-  if (!has_numbers(w) || !w->constant) {
+  if (!w || !has_numbers(w) || !w->constant) {
     /* Computed weights: a constant is what the predicate misses. */
     qtensor t = {.name = "computed", .type = DTYPE_I8, .rank = 4, .dims = {1, 1, 1, 1}, .bytes = 1};
     return npuc_qgraph_add_tensor(p->q, &t);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers with weights: int8 per output channel, int32 bias with its correction, multiplier and shift (docs/numerics.md sections 3, 4, 7). */
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -142,6 +143,7 @@ static void image_means(const image *g, const double *sums, int64_t batch, int64
     for (int64_t j = 0; j < taps; j++) {
       int64_t tap[MAX_RANK], rest = j;
       for (int32_t i = g->spatial - 1; i >= 0; i--) {
+        assert(g->kernel[i] > 0);
         tap[i] = rest % g->kernel[i];
         rest /= g->kernel[i];
       }

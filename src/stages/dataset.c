@@ -60,6 +60,7 @@ npuc_status npuc_dataset_convert(const dataset *s, diag *d, size_t port, const t
                                  tensor *out_input) {
   if (out_input->type == DTYPE_F32) return npuc_preprocess_apply(d, plan, record->data, out_input->data);
   if (record->type == out_input->type) {
+    assert(record->data || record->bytes == 0);
     if (record->bytes) memcpy(out_input->data, record->data, record->bytes);
     return NPUC_OK;
   }

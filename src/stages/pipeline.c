@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pipeline: which stages run, which are kept. A stage's key is the hash of everything that decides its result: npuc's version, the stage before (its outputs'
  * hashes), the options that it reads, the files that those name. Equal key and whole outputs: kept. */
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -174,6 +175,7 @@ static npuc_status one_stage(build *b, stage_id s, const char *target, stage_lis
   NPUC_TRY(npuc_build_strike(b, s, target));
   double started = npuc_clock_seconds();
   stage_work w = {.b = b, .stage = s, .target = target, .gate = json_object(), .extras = json_object()};
+  assert(s < STAGE_COUNT && run_stage[s]);
   npuc_status status = run_stage[s](&w);
   double seconds = npuc_clock_seconds() - started;
   if (status == NPUC_OK) status = finish(&w, key, inputs, seconds);

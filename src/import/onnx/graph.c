@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GraphProto: initializers and inputs become values, then every node's outputs do (each name once: SSA), then nodes are upgraded and added with their inputs
  * looked up, so that the order of nodes in the file does not matter until the sort that finds cycles. */
+#include <assert.h>
 #include <string.h>
 
 #include "import/onnx/source.h"
@@ -269,6 +270,7 @@ static npuc_status read_annotation(onnx_source *s, pb_reader r) {
   value *v = npuc_graph_value(s->g, name);
   if (!v) return NPUC_OK;
   NPUC_TRY(quant_of(s, v, scale, zero_point));
+  assert(scale && zero_point); /* quant_of refuses anything else */
   npuc_map_put(s->annotation_tensors, scale->name, scale);
   npuc_map_put(s->annotation_tensors, zero_point->name, zero_point);
   return NPUC_OK;

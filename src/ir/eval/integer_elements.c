@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* QAdd, QMul, Requantize and Lookup: rows of a broadcast to the elementwise kernels, in parallel. */
 #include "ir/eval/broadcast.h"
+
+#include <assert.h>
 #include "ir/eval/integer.h"
 
 enum { CHUNK = 32768 };
@@ -29,6 +31,7 @@ static void body(void *context, size_t begin, size_t end, size_t worker) {
 static void run(const eval_context *c, element_job job, const shape *a, const shape *b, const tensor *y) {
   if (y->bytes == 0) return;
   job.plan = npuc_broadcast_plan(a, b, &y->shape);
+  assert(job.plan.inner > 0); /* y has elements */
   job.chunks = (job.plan.inner + CHUNK - 1) / CHUNK;
   job.y = y->data;
   size_t grain = job.plan.inner < CHUNK ? (size_t)(CHUNK / job.plan.inner) : 1;

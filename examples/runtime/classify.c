@@ -31,7 +31,7 @@ static unsigned char *read_npy(const char *path, size_t *out_bytes) {
 
 static int fail(const npuc_error *e) {
   fprintf(stderr, "error[%s]: %s\n", e->code, e->message);
-  return e->status;
+  return (int)e->status;
 }
 
 static size_t largest(const float *v, size_t n) {

@@ -31,6 +31,20 @@ static const char *file_identity(build *b, const char *path) {
                            (intmax_t)info.st_mtime);
 }
 
+/* A folder's is that of its files: its own time does not move when one of them is written over. */
+static const char *tree_identity(build *b, const char *path, int depth) {
+  enum { DEEPEST = 3 };
+  char **names;
+  size_t n;
+  if (!npuc_path_is_dir(path) || depth == DEEPEST || npuc_dir_list(NULL, b->arena, path, &names, &n) != NPUC_OK)
+    return file_identity(b, path);
+  const char *text = "folder";
+  for (size_t i = 0; i < n; i++)
+    text = npuc_hash_text(b->arena, npuc_arena_printf(b->arena, "%s|%s=%s", text, names[i],
+                                                      tree_identity(b, npuc_path_join(b->arena, path, names[i]), depth + 1)));
+  return text;
+}
+
 /* Identity of the source: the model's file, and the files beside it that hold its weights (external data). A model that cannot be read has that of its
  * file alone; the stage says what is wrong. */
 static const char *model_identity(build *b, const char *path) {
@@ -61,7 +75,7 @@ static const char *data_identity(build *b, const char *data) {
   const char *labels = npuc_arena_printf(b->arena, "%s.labels.npy", path);
   size_t n = strlen(path);
   if (n > 4 && strcmp(path + n - 4, ".npy") == 0) labels = npuc_arena_printf(b->arena, "%.*s.labels.npy", (int)(n - 4), path);
-  return npuc_arena_printf(b->arena, "%s|%s|%s", data, file_identity(b, path), file_identity(b, labels));
+  return npuc_arena_printf(b->arena, "%s|%s|%s", data, tree_identity(b, path, 0), file_identity(b, labels));
 }
 
 static const char *spec_identity(build *b, const char *spec) {
@@ -112,8 +126,8 @@ static npuc_status stage_key(build *b, stage_id s, const char *target, bool cut,
       parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, model_identity(b, o->model), data, shapes_identity(b));
       break;
     case STAGE_IMPORT:
-      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, model_identity(b, o->model), o->reference ? o->reference : "",
-                                outputs_identity(b, STAGE_BASELINE, NULL));
+      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, model_identity(b, o->model),
+                                o->reference ? tree_identity(b, o->reference, 0) : "none", outputs_identity(b, STAGE_BASELINE, NULL));
       break;
     case STAGE_QUANTIZE:
       parts = npuc_arena_printf(a, "%s%s|%s|%s|%s|%.17g|%d|%s", parts, data, o->scheme ? o->scheme : "", o->observer ? o->observer : "",

@@ -379,15 +379,20 @@ def nodes_without_names_or_same():
 # -- size --
 
 
-def chain(length, op):
+def chain(length, op, **attributes):
     names = ["x", *[f"t{i}" for i in range(1, length)], "y"]
-    nodes = [node(op, [a], [b]) for a, b in zip(names, names[1:], strict=False)]
-    return Case(model(nodes, [info("x", [1, 4])], [info("y", [1, 4])]), {"x": uniform(1, 4)})
+    nodes = [node(op, [a], [b], **attributes) for a, b in zip(names, names[1:], strict=False)]
+    return Case(model(nodes, [info("x", [1, 4])], [info("y", [1, 4])]), {"x": uniform(1, 4)}, compile=(GOOD, GATE))
 
 
 @case
-def chain_of_5000_relu():
-    return chain(5000, "Relu")
+def chain_of_5000():
+    return chain(5000, "LeakyRelu", alpha=0.9999)
+
+
+@case
+def chain_of_500_that_become_one():
+    return chain(500, "Relu")
 
 
 @case

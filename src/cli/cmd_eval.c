@@ -6,7 +6,10 @@
 #include "cli/inputs.h"
 #include "stages/engine.h"
 
-static npuc_status bind(void *user, module *m) { return npuc_cli_bind_dims(user, m); }
+static npuc_status bind(void *user, module *m) {
+  NPUC_TRY(npuc_cli_check_dims(user, m));
+  return npuc_cli_bind_dims(user, m);
+}
 
 static npuc_status open_data(cli *c, const engine *e, dataset **out_data) {
   const char *text = npuc_cli_value(&c->line, "--data"), *spec = npuc_cli_value(&c->line, "--preprocess");

@@ -95,6 +95,7 @@ static npuc_status run(cli *c) {
     npuc_fix(c->diag, "npuc run %s", c->line.arguments[0]);
   }
   if (status == NPUC_OK && folder) status = npuc_dir_create(c->diag, folder);
+  if (status == NPUC_OK) status = npuc_cli_check_dims(c, m.module);
   if (status == NPUC_OK) status = npuc_cli_bind_dims(c, m.module);
   if (status == NPUC_OK) status = npuc_cli_graph_inputs(c, &m, &inputs);
   if (status == NPUC_OK) status = execute(c, &m, inputs);

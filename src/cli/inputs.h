@@ -17,6 +17,8 @@ npuc_status npuc_cli_input_files(cli *c, const char *const *names, const char *c
 /* Seeded random: floats uniform in [-1, 1), integers over the dtype's range (8 bits) or [0, 16). `stream` separates inputs. */
 void npuc_cli_random(uint64_t seed, uint64_t stream, tensor *t);
 
+/* Every --dim names a symbol of the module's inputs, else E0502. For commands of one model. */
+npuc_status npuc_cli_check_dims(cli *c, const module *m) NPUC_MUST_USE;
 /* --dim over a module's inputs; symbols left in a first axis become 1, others are an error. */
 npuc_status npuc_cli_bind_dims(cli *c, module *m) NPUC_MUST_USE;
 /* One tensor for each graph input: from -i (float data is quantized for a quantized input), else random. */

@@ -92,6 +92,23 @@ npuc_status npuc_cli_inspect_npu(cli *c, const char *path) {
 
 /* -- inputs and outputs of one run -- */
 
+/* Leading axes of 1 are a batch that may be written or not; any other difference is a transposition or another picture's size. */
+static bool same_dims(const shape *a, const shape *b) {
+  int32_t i = 0, k = 0;
+  while (i < a->rank && a->dims[i] == 1) i++;
+  while (k < b->rank && b->dims[k] == 1) k++;
+  if (a->rank - i != b->rank - k) return false;
+  for (; i < a->rank; i++, k++)
+    if (a->dims[i] != b->dims[k]) return false;
+  return true;
+}
+
+static const char *dims_text(arena *a, const shape *s) {
+  const char *text = "";
+  for (int32_t i = 0; i < s->rank; i++) text = npuc_arena_printf(a, "%s%s%" PRId64, text, i ? "x" : "", s->dims[i]);
+  return text;
+}
+
 static npuc_status port_input(cli *c, const model_port *p, const char *file, uint64_t stream, tensor *out) {
   if (!file) {
     NPUC_TRY(npuc_tensor_create(c->diag, p->type, &p->shape, out));
@@ -100,14 +117,12 @@ static npuc_status port_input(cli *c, const model_port *p, const char *file, uin
   }
   tensor t = {0};
   NPUC_TRY(npuc_npy_read(c->diag, file, &t));
-  int64_t wanted = 0;
-  bool fits = npuc_shape_elements(&p->shape, &wanted) && npuc_tensor_elements(&t) == wanted &&
-              (t.type == p->type || (p->quant && t.type == DTYPE_F32));
+  bool fits = same_dims(&p->shape, &t.shape) && (t.type == p->type || (p->quant && t.type == DTYPE_F32));
   npuc_status status =
       fits ? npuc_tensor_create(c->diag, p->type, &p->shape, out)
            : npuc_fail(c->diag, NPUC_DIAG_E0921, &(diag_place){.file = file, .node = p->name},
-                       "the input wants %" PRId64 " elements of %s%s; the file holds %" PRId64 " of %s", wanted, npuc_dtype_name(p->type),
-                       p->quant ? " (or float32 to be quantized)" : "", npuc_tensor_elements(&t), npuc_dtype_name(t.type));
+                       "the input wants %s of %s%s; the file holds %s of %s", dims_text(c->arena, &p->shape), npuc_dtype_name(p->type),
+                       p->quant ? " (or float32 to be quantized)" : "", dims_text(c->arena, &t.shape), npuc_dtype_name(t.type));
   if (status == NPUC_OK && t.type == p->type)
     memcpy(out->data, t.data, out->bytes);
   else if (status == NPUC_OK)

@@ -19,6 +19,19 @@ says err.txt "'K'"
 status 2 "$NPUC" static "$demo/model.onnx" -o slip2 --shape nobody=1x3x32x32
 says err.txt "'nobody'"
 
+status 2 "$NPUC" run "$demo/model.onnx" --dim K=2
+says err.txt "'K'"
+# an input file of another shape is refused although it has as many elements
+npy() { # DIMS BYTES: zeros of float32
+  printf "\223NUMPY\001\000\166\000%-117s\n" "{'descr': '<f4', 'fortran_order': False, 'shape': ($1), }"
+  head -c "$2" /dev/zero
+}
+npy "1, 1, 4, 4" 64 > right.npy
+npy "2, 8" 64 > other.npy
+status 0 "$NPUC" simulate small -i right.npy
+status 2 "$NPUC" simulate small -i other.npy
+says err.txt "wants 1x1x4x4"
+
 # a batch that the model fixes: samples are not counted by the first axis
 status 0 "$NPUC" static "$cases/P43/model.onnx" -o two
 finish

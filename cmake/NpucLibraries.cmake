@@ -10,7 +10,7 @@ file(GLOB_RECURSE npuc_runtime_sources CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/src/kernels/*.c"
   "${PROJECT_SOURCE_DIR}/src/runtime/*.c")
 # The part of src/npu that a `.npu` file's reader stands on: tables and the graph's verifier, no JSON, no compiler.
-foreach(name arch_valid isa layout program qgraph qgraph_verify read)
+foreach(name arch_valid isa isa_check layout program qgraph qgraph_verify read read_records)
   list(APPEND npuc_runtime_sources "${PROJECT_SOURCE_DIR}/src/npu/${name}.c")
 endforeach()
 set(npuc_compiler_sources ${npuc_all_sources})

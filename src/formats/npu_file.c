@@ -88,16 +88,15 @@ static npuc_status check_entry(diag *d, npu_file *f, const table_entry *e, uint6
     return bad(d, NPUC_DIAG_E1004, f, name, "the section overlaps, is out of order, out of the file or not aligned");
   if (!all_zero(base + *end, e->offset - *end)) return bad(d, NPUC_DIAG_E1004, f, name, "the bytes before the section are not 0");
   *end = e->offset + e->bytes;
-  if (kind == NPU_SECTION_COUNT) return NPUC_OK;
-  size_t record = kinds[kind].record;
-  if (f->sections[kind].data) return bad(d, NPUC_DIAG_E1004, f, name, "the section occurs twice");
+  size_t record = kind == NPU_SECTION_COUNT ? e->record_bytes : kinds[kind].record;
+  if (kind < NPU_SECTION_COUNT && f->sections[kind].data) return bad(d, NPUC_DIAG_E1004, f, name, "the section occurs twice");
   if (e->record_bytes != record || (record ? e->records > e->bytes || e->records * record != e->bytes : e->records != 0))
     return bad(d, NPUC_DIAG_E1004, f, name, "the size of its records, or their number, does not fit");
   if (kind == NPU_WGTS && (e->offset % NPU_WEIGHTS_ALIGN || e->crc))
     return bad(d, NPUC_DIAG_E1004, f, name, "weights start at a multiple of 4096 and have their checksums in WCRC");
   if (kind != NPU_WGTS && npuc_crc32c(0, base + e->offset, e->bytes) != e->crc)
     return bad(d, NPUC_DIAG_E1003, f, name, "the checksum of the section is wrong");
-  f->sections[kind] = (npu_section){base + e->offset, e->bytes, e->records};
+  if (kind < NPU_SECTION_COUNT) f->sections[kind] = (npu_section){base + e->offset, e->bytes, e->records};
   return NPUC_OK;
 }
 

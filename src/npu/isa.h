@@ -69,6 +69,12 @@ bool npuc_isa_queue_allows(isa_op op, npu_queue queue);
 bool npuc_isa_encode(const instr *in, uint8_t out_bytes[ISA_BYTES]);
 /* false for an unknown opcode, a bit that no field owns, or `signal` on a control instruction. */
 bool npuc_isa_decode(const uint8_t bytes[ISA_BYTES], instr *out_instr);
+/* NULL, or the range of section 4 that a field is outside of, on a machine of side n. */
+const char *npuc_isa_check(const instr *in, uint32_t n);
+/* NULL, or why `idx` may not stand before `in`, whatever the registers hold. */
+const char *npuc_isa_check_modified(const instr *idx, const instr *in);
+/* A count is 0: nothing is done (LDW never: it loads zeros). */
+bool npuc_isa_is_empty(const instr *in);
 /* "MM acc=0 nx=32 ..." of the fields that are not zero; in the arena. */
 char *npuc_isa_print(arena *a, const instr *in);
 

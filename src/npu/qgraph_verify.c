@@ -318,6 +318,8 @@ static npuc_status check_argmax(const check *c) {
   if (axis < 0) REFUSE(c, "the axis is out of range");
   NPUC_TRY(needs_bytes(c, x));
   if (y->type != DTYPE_I64) REFUSE(c, "the result is int64");
+  NPUC_TRY(needs_list(c, QATTR_keepdims, "keepdims", 1));
+  NPUC_TRY(needs_list(c, QATTR_select_last_index, "select_last_index", 1));
   bool keep = npuc_qnode_int(c->n, QATTR_keepdims, 1) != 0;
   int64_t dims[8];
   for (int32_t i = 0; i < x->rank; i++) {
@@ -336,7 +338,7 @@ static npuc_status check_slice(const check *c) {
   NPUC_TRY(needs_list(c, QATTR_starts, "starts", n));
   NPUC_TRY(needs_list(c, QATTR_ends, "ends", n));
   NPUC_TRY(needs_list(c, QATTR_steps, "steps", n));
-  const int64_t *steps = npuc_qnode_list(c->n, QATTR_steps, &m);
+  const int64_t *steps = npuc_qnode_list(c->n, QATTR_steps, &m), *ends = npuc_qnode_list(c->n, QATTR_ends, &m);
   const qtensor *x = in(c, 0), *y = out(c, 0);
   if (x->rank != y->rank || x->type != y->type) REFUSE(c, "rank and dtype must stay");
   uint32_t seen = 0;
@@ -350,6 +352,8 @@ static npuc_status check_slice(const check *c) {
     if (starts[i] < 0 || starts[i] >= size || count > size ||
         (count > 1 && (steps[i] > 0 ? steps[i] > (size - 1 - starts[i]) / (count - 1) : -steps[i] > starts[i] / (count - 1))))
       REFUSE(c, "the slice leaves its axis");
+    int64_t last = starts[i] + (count - 1) * steps[i];
+    if (steps[i] > 0 ? last >= ends[i] : last <= ends[i]) REFUSE(c, "the output is larger than the slice");
   }
   for (int32_t k = 0; k < x->rank; k++) {
     if (!(seen >> k & 1) && x->dims[k] != y->dims[k]) REFUSE(c, "an axis that is not sliced has another size");
@@ -364,12 +368,16 @@ static npuc_status check_joined(const check *c) {
   if (axis < 0) axis += one->rank;
   if (axis < 0 || axis >= one->rank) REFUSE(c, "the axis is out of range");
   NPUC_TRY(needs_inputs(c, concat ? c->n->n_inputs : 1));
+  uint32_t n;
+  const int64_t *sizes = npuc_qnode_list(c->n, QATTR_split, &n);
+  if (!concat) NPUC_TRY(needs_list(c, QATTR_split, "split", c->n->n_outputs));
   for (int32_t k = 0; k < (concat ? c->n->n_inputs : c->n->n_outputs); k++) {
     const qtensor *part = concat ? in(c, k) : out(c, k);
     if (part->rank != one->rank || part->type != one->type) REFUSE(c, "parts must have the whole's rank and dtype");
     for (int32_t i = 0; i < one->rank; i++) {
       if (i != axis && part->dims[i] != one->dims[i]) REFUSE(c, "parts differ in another axis");
     }
+    if (!concat && sizes[k] != part->dims[axis]) REFUSE(c, "a part has another size than split says");
     sum += part->dims[axis];
   }
   if (sum != one->dims[axis]) REFUSE(c, "the parts do not add up to the whole");

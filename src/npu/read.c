@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reader of `.npu` files for the compiler's side (simulator, inspection): tables to a qgraph and a program of decoded instructions. The container has been checked by
- * src/formats; here every index, offset and instruction is. */
+ * src/formats; what a record must say by itself is in read_records.c; here every index, offset and instruction is checked. */
 #include <inttypes.h>
 #include <string.h>
 
+#include "npu/read_records.h"
 #include "npu/write.h"
 
 typedef struct reader {
@@ -63,7 +64,7 @@ static npuc_status read_tensors(reader *r) {
                    .bytes = t->bytes};
     NPUC_TRY(get_string(r, t->name, &out.name));
     NPUC_TRY(get_string(r, t->source, &out.source));
-    if (t->rank > 8 || t->role > QROLE_OUTPUT || t->bytes == 0) REFUSE(r, "tensor %zu: rank, role or size", i);
+    if (t->bytes == 0) REFUSE(r, "tensor %s has no bytes", out.name);
     memcpy(out.dims, t->dims, sizeof out.dims);
     size_t weights = r->f->sections[NPU_WGTS].bytes;
     if (t->role == QROLE_CONSTANT) {
@@ -79,8 +80,11 @@ static npuc_status read_tensors(reader *r) {
 static npuc_status read_attributes(reader *r, npu_list list, const qattr **out_attributes) {
   if (!list_inside(list, count_of(r, NPU_ATTR))) REFUSE(r, "attributes lie outside ATTR");
   qattr *attributes = NPUC_NEW_ARRAY(r->a, list.count, qattr);
+  uint64_t seen = 0;
   for (uint32_t i = 0; i < list.count; i++) {
     const npu_attr_record *a = record(r, NPU_ATTR, list.first + i);
+    if (seen >> a->key & 1) REFUSE(r, "attribute key %" PRIu32 " is there twice", a->key); /* keys are below 64: read_records.c */
+    seen |= (uint64_t)1 << a->key;
     attributes[i] = (qattr){.key = (qattr_key)a->key, .count = a->values.count};
     NPUC_TRY(get_ints(r, a->values, &attributes[i].values));
   }
@@ -142,10 +146,15 @@ static npuc_status read_queue(reader *r, npu_list range, npu_queue queue, instr_
   *out_list = (instr_list){.items = NPUC_NEW_ARRAY(r->a, range.count, instr), .count = range.count, .capacity = range.count};
   for (uint32_t i = 0; i < range.count; i++) {
     instr *in = &out_list->items[i];
+    const instr *before = i > 0 ? in - 1 : NULL;
     if (!npuc_isa_decode(record(r, NPU_INST, range.first + i), in))
       REFUSE(r, "queue %d: instruction %" PRIu32 " does not decode", (int)queue, i);
     if (!npuc_isa_queue_allows((isa_op)in->op, queue))
       REFUSE(r, "queue %d: instruction %" PRIu32 " belongs to another queue", (int)queue, i);
+    if (in->op == ISA_HALT && i + 1 < range.count) REFUSE(r, "queue %d: HALT is instruction %" PRIu32 " and not the last", (int)queue, i);
+    const char *why = npuc_isa_check(in, r->p->arch.n);
+    if (!why && before && before->op == ISA_IDX) why = npuc_isa_check_modified(before, in);
+    if (why) REFUSE(r, "queue %d, instruction %" PRIu32 ": %s", (int)queue, i, why);
   }
   if (range.count == 0 || out_list->items[range.count - 1].op != ISA_HALT) REFUSE(r, "queue %d does not end in HALT", (int)queue);
   return NPUC_OK;
@@ -255,6 +264,7 @@ npuc_status npuc_npu_read(diag *d, arena *a, const npu_file *f, uint32_t configu
   const npu_section *strings = &f->sections[NPU_STRS];
   if (strings->bytes == 0 || ((const char *)strings->data)[strings->bytes - 1] != 0 || ((const char *)strings->data)[0] != 0)
     REFUSE(&r, "STRS does not begin and end with NUL");
+  NPUC_TRY(npuc_npu_check_records(d, f));
   if (count_of(&r, NPU_TENS) > INT32_MAX || count_of(&r, NPU_NODE) > INT32_MAX) REFUSE(&r, "too many records");
   NPUC_TRY(npuc_npu_file_check_weights(d, f, 0, npuc_npu_file_weight_blocks(f)));
   r.p->constant_offsets = NPUC_NEW_ARRAY(a, count_of(&r, NPU_TENS), uint64_t);

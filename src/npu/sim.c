@@ -38,31 +38,30 @@ static uint64_t at_least_one(int64_t v) { return v < 1 ? 1 : (uint64_t)v; }
 /* D of a vector instruction. */
 static uint64_t vector_cycles(const engine *e, const instr *in) {
   int64_t n = e->machine.arch.n;
+  if (npuc_isa_is_empty(in)) return 1;
   switch (in->op) {
     case ISA_VRQ: {
       int64_t twice = in->f[NPU_VRQ_wide_acc] || in->f[NPU_VRQ_wide_out] ? 2 : 1;
-      return in->f[NPU_VRQ_lanes] ? at_least_one(twice * in->f[NPU_VRQ_nx] * in->f[NPU_VRQ_ny]) : 1;
+      return (uint64_t)(twice * in->f[NPU_VRQ_nx] * in->f[NPU_VRQ_ny]);
     }
     case ISA_VWIN:
-      return at_least_one(in->f[NPU_VWIN_nx] * in->f[NPU_VWIN_ny]);
-    case ISA_VMOV: {
-      int64_t cycles = in->f[NPU_VMOV_nx] * in->f[NPU_VMOV_ny];
-      return cycles && in->f[NPU_VMOV_lanes] ? at_least_one(cycles + (in->f[NPU_VMOV_op] == 2 ? 256 / n : 0)) : 1;
-    }
+      return (uint64_t)(in->f[NPU_VWIN_nx] * in->f[NPU_VWIN_ny]);
+    case ISA_VMOV:
+      return (uint64_t)(in->f[NPU_VMOV_nx] * in->f[NPU_VMOV_ny] + (in->f[NPU_VMOV_op] == 2 ? 256 / n : 0));
     case ISA_VBIN:
-      return in->f[NPU_VBIN_lanes] ? at_least_one(in->f[NPU_VBIN_nx] * in->f[NPU_VBIN_ny]) : 1;
+      return (uint64_t)(in->f[NPU_VBIN_nx] * in->f[NPU_VBIN_ny]);
     case ISA_VFIL:
-      return in->f[NPU_VFIL_lanes] ? at_least_one(in->f[NPU_VFIL_nx] * in->f[NPU_VFIL_ny]) : 1;
+      return (uint64_t)(in->f[NPU_VFIL_nx] * in->f[NPU_VFIL_ny]);
     case ISA_VRED:
-      return in->f[NPU_VRED_lanes] ? at_least_one(in->f[NPU_VRED_nx] * in->f[NPU_VRED_ny]) : 1;
+      return (uint64_t)(in->f[NPU_VRED_nx] * in->f[NPU_VRED_ny]);
     case ISA_VSEL:
-      return in->f[NPU_VSEL_lanes] ? at_least_one(in->f[NPU_VSEL_nx] * in->f[NPU_VSEL_ny]) : 1;
+      return (uint64_t)(in->f[NPU_VSEL_nx] * in->f[NPU_VSEL_ny]);
     case ISA_VROW:
-      return in->f[NPU_VROW_n] ? (uint64_t)in->f[NPU_VROW_n] + (in->f[NPU_VROW_op] == 2 ? 0 : 32) : 1;
+      return (uint64_t)in->f[NPU_VROW_n] + (in->f[NPU_VROW_op] == 2 ? 0 : 32);
     case ISA_VNRM:
-      return in->f[NPU_VNRM_lanes] ? at_least_one((in->f[NPU_VNRM_wide_out] ? 2 : 1) * in->f[NPU_VNRM_nx]) : 1;
+      return (uint64_t)((in->f[NPU_VNRM_wide_out] ? 2 : 1) * in->f[NPU_VNRM_nx]);
     case ISA_VEXP:
-      return in->f[NPU_VEXP_lanes] && in->f[NPU_VEXP_nx] ? at_least_one(2 * in->f[NPU_VEXP_nx] + 512 / n) : 1;
+      return (uint64_t)(2 * in->f[NPU_VEXP_nx] + 512 / n);
     default:
       return 1;
   }
@@ -143,7 +142,6 @@ static bool apply_modifier(engine *e, const isa_field *field, int64_t reg, int64
     *value += r * pitch;
     return *value >= 0 && *value < (int64_t)1 << field->width;
   }
-  if (field->mark != ISA_MARK_COUNT) return false;
   int64_t most = r - pitch < 0 ? 0 : r - pitch;
   if (*value > most) *value = most;
   return true;
@@ -155,14 +153,15 @@ static bool modify(engine *e, queue_state *q, instr *in) {
                    pitches[3] = {NPU_IDX_pitch0, NPU_IDX_pitch1, NPU_IDX_pitch2};
   if (!q->has_modifiers) return true;
   q->has_modifiers = false;
-  if (!npuc_isa_is_unit(in)) return sim_fault(&e->machine, "IDX before a control instruction");
+  const char *why = npuc_isa_check_modified(&q->modifiers, in);
+  if (why) return sim_fault(&e->machine, why);
   unsigned count;
   const isa_field *fields = npuc_isa_fields(in->op, &count);
   for (int k = 0; k < q->modifiers.f[NPU_IDX_n]; k++) {
     unsigned f = 0;
     while (f < count && fields[f].low != q->modifiers.f[bits[k]]) f++;
-    if (f == count || !apply_modifier(e, &fields[f], q->modifiers.f[regs[k]], q->modifiers.f[pitches[k]], &in->f[f]))
-      return sim_fault(&e->machine, "IDX names no address or count, or the changed address leaves its field");
+    if (!apply_modifier(e, &fields[f], q->modifiers.f[regs[k]], q->modifiers.f[pitches[k]], &in->f[f]))
+      return sim_fault(&e->machine, "IDX: the changed address leaves its field");
   }
   return true;
 }
@@ -203,7 +202,11 @@ static bool step(engine *e, int queue, uint64_t issue) {
   const instr *original = &q->list->items[q->next++];
   if (!npuc_isa_queue_allows(original->op, (npu_queue)queue)) return sim_fault(&e->machine, "an instruction in the wrong queue");
   instr in = *original;
+  /* As it is written and as IDX leaves it. */
+  const char *why = npuc_isa_check(&in, e->machine.arch.n);
+  if (why) return sim_fault(&e->machine, why);
   if (!modify(e, q, &in)) return false;
+  if ((why = npuc_isa_check(&in, e->machine.arch.n))) return sim_fault(&e->machine, why);
   uint64_t stall = in.op == ISA_WAIT ? issue - q->ready : 0;
   q->ready = issue + 1;
   e->result.instructions++;
@@ -226,7 +229,6 @@ static bool step(engine *e, int queue, uint64_t issue) {
       if (q->next != q->list->count) return sim_fault(&e->machine, "HALT is not the last instruction of its queue");
       return true;
     case ISA_IDX:
-      if (in.f[NPU_IDX_n] < 1) return sim_fault(&e->machine, "IDX without modifiers");
       q->modifiers = in;
       q->has_modifiers = true;
       return true;

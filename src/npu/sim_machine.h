@@ -47,7 +47,7 @@ typedef struct machine {
   const char *fault; /* text of the first broken rule; static */
 } machine;
 
-/* Each executes one instruction (IDX applied) and returns false with m->fault set when a rule is broken. */
+/* Each executes one instruction (IDX applied, ranges checked) and returns false with m->fault set when a rule is broken. */
 bool npuc_sim_dma(machine *m, int queue, const instr *in);
 bool npuc_sim_array(machine *m, const instr *in);
 bool npuc_sim_vector(machine *m, const instr *in);
@@ -59,6 +59,11 @@ static inline bool sim_fault(machine *m, const char *text) {
 
 /* Whether `bytes` bytes from `address` lie in a memory of `size`. */
 static inline bool sim_inside(uint64_t address, uint64_t bytes, uint64_t size) { return bytes <= size && address <= size - bytes; }
+
+/* The vector unit's numbers have 64 bits and wrap modulo 2^64. */
+static inline int64_t sim_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+static inline int64_t sim_subtract(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
+static inline int64_t sim_multiply(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 
 static inline int32_t sim_byte(const geometry *g, uint8_t byte) { return g->is_signed ? (int8_t)byte : byte; }
 

@@ -43,6 +43,8 @@ static void check_strings(const npu_file *file) {
 
 static void check_tensor(record_place at, const tensor_record *t) {
   const npu_file *file = at.file;
+  const uint8_t *bytes_of = decoder_record(file, TENS, at.index);
+  require(at, bytes_of[7] <= 1, "byte 7");
   require_string(at, t->name);
   require_string(at, t->source_name);
   require(at, *decoder_string(file, t->name) != '\0', "an empty name");
@@ -62,7 +64,7 @@ static void check_tensor(record_place at, const tensor_record *t) {
   } else {
     require(at, t->offset == 0, "an offset without being a constant");
   }
-  require_zero(at, decoder_record(file, TENS, at.index) + 108, 20);
+  require_zero(at, bytes_of + 108, 20);
 }
 
 static int compare_names(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
@@ -96,15 +98,21 @@ static void check_node(record_place at, bool *made) {
   require(at, (n.op >= 1 && n.op <= 10) || (n.op >= 16 && n.op <= 28), "no such operator");
   for (uint32_t i = 0; i < n.inputs.count; i++) {
     const int64_t t = decoder_int(file, n.inputs, i);
-    require(at, t >= -1 && t < tensors, "an input that is no tensor");
-    require(at, t == -1 || made[t], "an input that nothing before makes");
+    require(at, t >= 0 && t < tensors, "an input that is omitted or no tensor");
+    require(at, made[t], "an input that nothing before makes");
   }
-  require(at, n.outputs.count >= 1, "no output");
+  require(at, n.inputs.count >= 1 && n.outputs.count >= 1, "no input or no output");
   for (uint32_t i = 0; i < n.outputs.count; i++) {
     const int64_t t = decoder_int(file, n.outputs, i);
     require(at, t >= 0 && t < tensors, "an output that is no tensor");
     require(at, !made[t], "a tensor that is made twice");
     made[t] = true;
+  }
+  uint32_t keys = 0; /* bit k: key k was seen */
+  for (uint32_t i = 0; i < n.attributes.count; i++) {
+    const uint32_t bit = 1U << decoder_u32(decoder_record(file, ATTR, (uint64_t)n.attributes.first + i));
+    require(at, !(keys & bit), "an attribute that is there twice");
+    keys |= bit;
   }
   require_zero(at, decoder_record(file, NODE, at.index) + 44, 20);
 }
@@ -123,13 +131,18 @@ static void check_nodes(const npu_file *file) {
     require_span(at, (span){decoder_u32(r + 8), decoder_u32(r + 12)}, INTS);
   }
   for (uint32_t i = 0; i < count_of(file, NODE); i++) check_node((record_place){file, "NODE", i}, made);
+  bool *given = decoder_alloc(tensors, sizeof given[0]);
   for (uint32_t i = 0; i < count_of(file, IOTB); i++) {
     const io_record io = decoder_io(file, i);
     const record_place at = {file, "IOTB", i};
     require(at, io.tensor < tensors && io.direction <= 1 && io.layout <= 1, "tensor, direction or layout");
     require(at, made[io.tensor], "a tensor that nothing makes");
+    const unsigned role = decoder_tensor(file, io.tensor).role;
+    require(at, io.direction == 0 ? role == 2 && !given[io.tensor] : role != 0, "a tensor of another role, or an input twice");
+    given[io.tensor] |= io.direction == 0;
     require_zero(at, decoder_record(file, IOTB, i) + 12, 20);
   }
+  free(given);
   free(made);
 }
 
@@ -139,9 +152,10 @@ static void check_configurations(const npu_file *file) {
     const record_place at = {file, "CONF", i};
     require_string(at, decoder_u32(decoder_record(file, CONF, i)));
     require(at, hw.n == 8 || hw.n == 16 || hw.n == 32, "N");
-    require(at, hw.sp_bytes >= 1 && hw.sp_bytes <= 1U << 20 && hw.wb_bytes >= 1 && hw.wb_bytes <= 1U << 20, "memory sizes");
-    require(at, hw.acc_rows >= 1 && hw.acc_rows <= 1024 && hw.rf_entries >= 1 && hw.rf_entries <= 512, "rows");
-    require(at, hw.dma_bytes >= 1, "DMA bytes a cycle");
+    require(at, hw.sp_bytes >= 4096 && hw.sp_bytes <= 1U << 19 && hw.wb_bytes >= 4 * hw.n * hw.n && hw.wb_bytes <= 1U << 19,
+            "memory sizes");
+    require(at, hw.acc_rows == 1024 && hw.rf_entries == 512, "rows");
+    require(at, hw.dma_bytes >= 1 && hw.dma_bytes <= 1024 && hw.dma_latency <= 65536 && hw.vector_latency <= 1024, "cycles");
     require_zero(at, decoder_record(file, CONF, i) + 36, 28);
   }
 }
@@ -153,7 +167,7 @@ static void check_binding(record_place at, const stream_record *s) {
   require(at, b.direction <= 1 && b.order <= 1, "direction or order");
   require(at, b.offset <= s->arena_bytes && b.bytes <= s->arena_bytes - b.offset, "outside the arena");
   require(at, b.n == hw.n, "N is another than the configuration's");
-  require(at, b.c >= 1 && b.h >= 1 && b.w >= 1 && b.c <= 1U << 24 && b.h <= 1U << 16 && b.w <= 1U << 16, "C, H or W");
+  require(at, b.c >= 1 && b.h >= 1 && b.w >= 1 && b.c <= 1U << 20 && b.h <= 1U << 20 && b.w <= 1U << 20, "C, H or W");
   uint32_t pitch = 4;
   while (pitch < b.c && pitch < b.n) pitch *= 2;
   pitch = b.c >= b.n ? b.n : pitch;
@@ -189,7 +203,7 @@ static void check_stream(record_place at) {
   const stream_record s = decoder_stream(file, at.index);
   require_string(at, s.name);
   require(at, s.configuration < count_of(file, CONF), "no such configuration");
-  require(at, s.arena_bytes < (uint64_t)1 << 36 && s.state_bytes < (uint64_t)1 << 36, "arena or state");
+  require(at, s.arena_bytes <= (uint64_t)1 << 36 && s.state_bytes <= (uint64_t)1 << 36, "arena or state");
   require_span(at, s.bindings, BIND);
   require_span(at, s.debug, DBUG);
   const hardware hw = decoder_hardware(file, s.configuration);
@@ -217,7 +231,7 @@ static void check_steps(const npu_file *file) {
   for (uint32_t i = 0; i < count_of(file, STEP); i++) {
     const step_record s = decoder_step(file, i);
     const record_place at = {file, "STEP", i};
-    require(at, s.configuration < configurations && s.kind <= 1, "configuration or kind");
+    require(at, s.configuration < configurations && s.kind <= 1 && s.nodes >= 1, "configuration, kind or number of nodes");
     require(at, s.first_node == covered[s.configuration], "does not begin where the step before ended");
     covered[s.configuration] += s.nodes;
     require(at, covered[s.configuration] <= count_of(file, NODE), "nodes beyond the last");

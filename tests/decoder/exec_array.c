@@ -19,6 +19,7 @@ static int int4_weight(const machine *m, const insn *in, int64_t k, int64_t n) {
   const int64_t half = m->hw.n / 2;
   int scale = nibble(tile_byte(m, in, n / 2), n);
   int value = nibble(tile_byte(m, in, half + k * half + n / 2), n);
+  if (scale == 0) decoder_machine_fail(m, "a sub-scale of 0");
   return (value >= 8 ? value - 16 : value) * scale;
 }
 
@@ -72,7 +73,6 @@ void decoder_exec_array(machine *m, const insn *in) {
   const int64_t *f = in->f;
   switch (in->spec->code) {
     case OP_ACFG:
-      if (f[ACFG_PIXEL_PITCH] < 1) decoder_machine_fail(m, "pixel_pitch is 0");
       m->array = (source_shape){.is_signed = f[ACFG_SIGNED] != 0,
                                 .zp = (int)f[ACFG_ZP],
                                 .width = f[ACFG_WIDTH],

@@ -24,7 +24,7 @@ static void reduce(machine *m, const insn *in) {
     if (f[VRED_ACCUMULATE] && f[VRED_MODE] == 0)
       result = row->v > result ? row->v : result;
     else if (f[VRED_ACCUMULATE])
-      result = decoder_fit((__int128)result + row->v);
+      result = decoder_wrap((__int128)result + row->v);
     row->v = result;
   }
 }
@@ -46,13 +46,14 @@ static uint64_t isqrt(uint64_t value) {
 static void reciprocal(const machine *m, int64_t v, row_entry *out) {
   const uint64_t value = v >= 1 ? (uint64_t)v : 1;
   const int e = floor_log2(value);
-  if (e + 16 > 63) decoder_machine_fail(m, "a reciprocal of a number above 2^46");
+  if (v > (int64_t)1 << 46) decoder_machine_fail(m, "a reciprocal of a number above 2^46");
   const unsigned __int128 r = (((unsigned __int128)1 << (e + 16)) + value / 2) / value;
   out->r = r > 65535 ? 65535 : (uint32_t)r;
   out->e = e + 16;
 }
 
-static void reciprocal_root(int64_t v, row_entry *out) {
+static void reciprocal_root(const machine *m, int64_t v, row_entry *out) {
+  if (v >= (int64_t)1 << 62) decoder_machine_fail(m, "the root of a number that is not below 2^62");
   const uint64_t value = v >= 1 ? (uint64_t)v : 1;
   const int e = floor_log2(value) / 2 * 2;
   const uint64_t mantissa = e <= 30 ? value << (30 - e) : value >> (e - 30);
@@ -69,10 +70,10 @@ static void row_arithmetic(machine *m, const insn *in) {
     if (f[VROW_OP] == 0)
       reciprocal(m, v, to);
     else if (f[VROW_OP] == 1)
-      reciprocal_root(v, to);
+      reciprocal_root(m, v, to);
     else {
       const __int128 sum = decoder_row(m, f[VROW_B] + i)->v;
-      to->v = decoder_fit((__int128)f[VROW_CNT] * v - sum * sum + (f[VROW_ADD] ? f[VROW_IMM] : 0));
+      to->v = decoder_wrap((__int128)f[VROW_CNT] * v - sum * sum + (f[VROW_ADD] ? f[VROW_IMM] : 0));
     }
   }
 }
@@ -86,14 +87,15 @@ static void normalize(machine *m, const insn *in) {
     const row_entry *row = decoder_row(m, f[VNRM_RF] + ix);
     decoder_operand(m, &m->slot[SLOT_A], f[VNRM_SRC], f[VNRM_WIDE] ? f[VNRM_SRC_LO] : -1, ix, 0, f[VNRM_LANES], a);
     for (int64_t j = 0; j < f[VNRM_LANES]; j++) {
-      const int64_t t = f[VNRM_CENTRE] ? m->cnt * a[j] - row->v : a[j];
+      const int64_t t = f[VNRM_CENTRE] ? decoder_wrap((__int128)m->cnt * a[j] - row->v) : a[j];
       if (f[VNRM_FINAL]) {
         int64_t q = row->e + f[VNRM_SHIFT];
         q = q < 0 ? 0 : q > 62 ? 62 : q;
         d[j] = decoder_rule(m, t, row->r, (unsigned)q);
       } else {
         const lane_rule *rule = &m->lane[j];
-        d[j] = decoder_rule(m, decoder_row_multiply(m, f[VNRM_RF] + ix, t, f[VNRM_SHIFT]) + rule->bias, rule->m, rule->s);
+        d[j] = decoder_rule(m, decoder_wrap((__int128)decoder_row_multiply(m, f[VNRM_RF] + ix, t, f[VNRM_SHIFT]) + rule->bias), rule->m,
+                            rule->s);
       }
     }
     decoder_result(m, f[VNRM_DST], f[VNRM_WIDE_OUT] ? f[VNRM_DST_LO] : -1, ix, 0, f[VNRM_LANES], d);
@@ -122,7 +124,7 @@ static void exponential(machine *m, const insn *in) {
     const int64_t v = decoder_row(m, f[VEXP_RF] + ix)->v;
     decoder_operand(m, &m->slot[SLOT_A], f[VEXP_SRC], -1, ix, 0, f[VEXP_LANES], a);
     for (int64_t j = 0; j < f[VEXP_LANES]; j++) {
-      int64_t index = v - a[j];
+      int64_t index = decoder_wrap((__int128)v - a[j]);
       index = index < 0 ? 0 : index > 255 ? 255 : index;
       d[j] = table[2 * index] | table[2 * index + 1] << 8;
     }

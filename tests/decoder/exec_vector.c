@@ -47,7 +47,7 @@ static void requantize_rows(machine *m, const insn *in) {
         int64_t t = acc_at(m, f[VRQ_ACC] + i, j);
         if (f[VRQ_WIDE_ACC]) t = t * 256 + acc_at(m, f[VRQ_ACC_LO] + i, j);
         if (f[VRQ_BY_ROW]) t = decoder_row_multiply(m, f[VRQ_RF] + i, t, f[VRQ_SHIFT]);
-        d[j] = decoder_rule(m, t + m->lane[j].bias, m->lane[j].m, m->lane[j].s);
+        d[j] = decoder_rule(m, decoder_wrap((__int128)t + m->lane[j].bias), m->lane[j].m, m->lane[j].s);
       }
       decoder_result(m, f[VRQ_DST], f[VRQ_WIDE_OUT] ? f[VRQ_DST_LO] : -1, ix, iy, f[VRQ_LANES], d);
     }

@@ -86,7 +86,9 @@ void decoder_store(host_tensor *t, uint64_t i, int64_t value) {
 }
 
 node_rule decoder_node_rule(const node_view *n) {
-  return (node_rule){decoder_attribute(n, KEY_Y_ZERO_POINT, 0), decoder_attribute(n, KEY_LO, 0), decoder_attribute(n, KEY_HI, 0)};
+  const node_rule rule = {decoder_attribute(n, KEY_Y_ZERO_POINT, 0), decoder_attribute(n, KEY_LO, 0), decoder_attribute(n, KEY_HI, 0)};
+  decoder_node_require(n, rule.lo <= rule.hi, "lo is above hi");
+  return rule;
 }
 
 int64_t decoder_node_apply(const node_view *n, node_rule rule, int64_t t, int64_t m, int64_t s) {
@@ -110,10 +112,12 @@ static void convolve(const node_view *n) {
   const int64_t group_in = w->record.dims[1];
   const int64_t groups = decoder_attribute(n, KEY_GROUP, 0);
   decoder_node_require(n, groups >= 1 && group_in * groups == g.channels && out_channels % groups == 0, "group");
-  decoder_node_require(n, (int64_t)y->elements == out_channels * g.out_height * g.out_width, "the output's size");
+  decoder_node_require(n, (int64_t)y->elements == g.images * out_channels * g.out_height * g.out_width, "the output's size");
   const int64_t x_zp = decoder_attribute(n, KEY_X_ZERO_POINT, 0);
   const node_rule rule = decoder_node_rule(n);
-  for (int64_t o = 0; o < out_channels; o++)
+  for (int64_t map = 0; map < g.images * out_channels; map++) {
+    const int64_t image = map / out_channels;
+    const int64_t o = map % out_channels;
     for (int64_t p = 0; p < g.out_height * g.out_width; p++) {
       int64_t sum = decoder_load(bias, (uint64_t)o);
       for (int64_t k = 0; k < kh * kw; k++) {
@@ -121,20 +125,21 @@ static void convolve(const node_view *n) {
         const int64_t column = p % g.out_width * g.stride[1] - g.pad[1] + k % kw * g.dilation[1];
         if (row < 0 || row >= g.height || column < 0 || column >= g.width) continue;
         for (int64_t c = 0; c < group_in; c++) {
-          const int64_t channel = o / (out_channels / groups) * group_in + c;
+          const int64_t channel = image * g.channels + o / (out_channels / groups) * group_in + c;
           const int64_t v = decoder_load(x, (uint64_t)((channel * g.height + row) * g.width + column)) - x_zp;
           sum += v * decoder_load(w, (uint64_t)((o * group_in + c) * kh * kw + k));
         }
       }
       const int64_t value = decoder_node_apply(n, rule, sum, decoder_load(m, (uint64_t)o), decoder_load(s, (uint64_t)o));
-      decoder_store(y, (uint64_t)(o * g.out_height * g.out_width + p), value);
+      decoder_store(y, (uint64_t)(map * g.out_height * g.out_width + p), value);
     }
+  }
 }
 
 static void multiply_matrix(const node_view *n) {
   const host_tensor *x = decoder_node_input(n, 0);
   const host_tensor *w = decoder_node_input(n, 1);
-  decoder_node_require(n, w->record.rank == 2, "weights of a rank other than 2");
+  decoder_node_require(n, w->record.rank == 2 && x->record.rank == 2, "a rank other than 2");
   const uint64_t outputs = (uint64_t)w->record.dims[0];
   const uint64_t depth = (uint64_t)w->record.dims[1];
   decoder_node_require(n, x->elements % depth == 0, "x and w do not fit");

@@ -106,7 +106,7 @@ int64_t decoder_node_apply(const node_view *n, node_rule rule, int64_t t, int64_
 
 /* Sliding windows over [1, C, H, W]. */
 typedef struct window {
-  int64_t channels, height, width, out_height, out_width;
+  int64_t images, channels, height, width, out_height, out_width;
   int64_t kernel[2], stride[2], dilation[2], pad[4]; /* (height, width); top, left, bottom, right */
 } window;
 

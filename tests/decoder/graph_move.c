@@ -91,9 +91,15 @@ static void transpose(const node_view *n) {
   decoder_node_require(n, x->record.rank == y->record.rank, "ranks");
   position to;
   position from = {0};
+  unsigned seen = 0;
+  for (unsigned k = 0; k < y->record.rank; k++) {
+    const int64_t axis = decoder_attribute(n, KEY_PERM, k);
+    decoder_node_require(n, axis >= 0 && axis < y->record.rank && !(seen >> axis & 1U), "perm is no permutation");
+    seen |= 1U << axis;
+  }
   for (uint64_t i = 0; i < y->elements; i++) {
     unravel(&y->record, i, to);
-    for (unsigned k = 0; k < y->record.rank; k++) from[decoder_axis(n, decoder_attribute(n, KEY_PERM, k), y->record.rank)] = to[k];
+    for (unsigned k = 0; k < y->record.rank; k++) from[decoder_attribute(n, KEY_PERM, k)] = to[k];
     copy_element(n, x, ravel(n, &x->record, from), y, i);
   }
 }
@@ -102,11 +108,17 @@ static void slice(const node_view *n) {
   const host_tensor *x = decoder_node_input(n, 0);
   host_tensor *y = decoder_node_output(n, 0);
   decoder_node_require(n, x->record.rank == y->record.rank, "ranks");
+  unsigned seen = 0;
+  for (uint32_t k = 0; k < decoder_attribute_count(n, KEY_AXES); k++) {
+    const int64_t axis = decoder_attribute(n, KEY_AXES, k);
+    decoder_node_require(n, axis >= 0 && axis < x->record.rank && !(seen >> axis & 1U), "an axis out of range, or there twice");
+    seen |= 1U << axis;
+  }
   position at;
   for (uint64_t i = 0; i < y->elements; i++) {
     unravel(&y->record, i, at);
     for (uint32_t k = 0; k < decoder_attribute_count(n, KEY_AXES); k++) {
-      const int64_t axis = decoder_axis(n, decoder_attribute(n, KEY_AXES, k), x->record.rank);
+      const int64_t axis = decoder_attribute(n, KEY_AXES, k);
       const int64_t step = decoder_attribute(n, KEY_STEPS, k);
       const int64_t end = decoder_attribute(n, KEY_ENDS, k);
       at[axis] = decoder_attribute(n, KEY_STARTS, k) + at[axis] * step;

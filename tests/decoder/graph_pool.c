@@ -12,9 +12,12 @@ static int64_t output_size(const node_view *n, int64_t size, int64_t kernel, con
 }
 
 window decoder_window(const node_view *n, const host_tensor *x, int64_t kernel_height, int64_t kernel_width) {
-  decoder_node_require(n, x->record.rank == 4 && x->record.dims[0] == 1, "x is not [1, C, H, W]");
-  window g = {
-      .channels = x->record.dims[1], .height = x->record.dims[2], .width = x->record.dims[3], .kernel = {kernel_height, kernel_width}};
+  decoder_node_require(n, x->record.rank == 4, "x is not [R, C, H, W]");
+  window g = {.images = x->record.dims[0],
+              .channels = x->record.dims[1],
+              .height = x->record.dims[2],
+              .width = x->record.dims[3],
+              .kernel = {kernel_height, kernel_width}};
   const bool ceil_mode = n->record.op != Q_CONV && decoder_attribute(n, KEY_CEIL_MODE, 0) != 0;
   for (unsigned k = 0; k < 2; k++) {
     g.stride[k] = decoder_attribute(n, KEY_STRIDES, k);
@@ -84,13 +87,13 @@ void decoder_node_pool(const node_view *n) {
   host_tensor *y = decoder_node_output(n, 0);
   const window g = decoder_window(n, x, decoder_attribute(n, KEY_KERNEL_SHAPE, 0), decoder_attribute(n, KEY_KERNEL_SHAPE, 1));
   const bool is_max = n->record.op == Q_MAX_POOL;
+  const int64_t least = x->record.dtype == 3 ? -128 : 0; /* of a window without a pixel */
   const int64_t zp = is_max ? 0 : decoder_attribute(n, KEY_X_ZERO_POINT, 0);
-  decoder_node_require(n, (int64_t)y->elements == g.channels * g.out_height * g.out_width, "the output's size");
+  decoder_node_require(n, (int64_t)y->elements == g.images * g.channels * g.out_height * g.out_width, "the output's size");
   for (uint64_t i = 0; i < y->elements; i++) {
     const int64_t p = (int64_t)i % (g.out_height * g.out_width);
     const window_result r = walk(&g, x, zp, (int64_t)i / (g.out_height * g.out_width), p / g.out_width, p % g.out_width);
-    decoder_node_require(n, !is_max || r.inside > 0, "a window without a pixel");
-    decoder_store(y, i, is_max ? r.max : average(n, r));
+    decoder_store(y, i, !is_max ? average(n, r) : r.inside > 0 ? r.max : least);
   }
 }
 

@@ -297,6 +297,7 @@ static const char *check_vpar(const insn *in) {
   if (f[VPAR_S] > 62) return "s is above 62";
   if (f[VPAR_PER_LANE] && (f[VPAR_M] != 0 || f[VPAR_S] != 0)) return "m or s is given although the lanes bring their own";
   if (!f[VPAR_PER_LANE] && f[VPAR_ADDR] >> 16 != 0) return "bits 19:16 of Mb are not 0";
+  if (f[VPAR_LO] > f[VPAR_HI]) return "lo is above hi";
   if (f[VPAR_WIDE] && (f[VPAR_ZP] != 0 || f[VPAR_LO] != 0 || f[VPAR_HI] != 0)) return "zp, lo, hi of a wide VPAR are not 0";
   return f[VPAR_ZP] < -128 ? "zp is below -128" : NULL;
 }

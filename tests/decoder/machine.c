@@ -38,15 +38,12 @@ uint8_t *decoder_sp(const machine *m, int64_t address, int64_t bytes) {
 
 int decoder_byte(bool is_signed, uint8_t byte) { return is_signed && byte >= 128 ? byte - 256 : byte; }
 
-int64_t decoder_fit(__int128 value) {
-  if (value > INT64_MAX || value < INT64_MIN) decoder_fail(EXIT_RUN, "an intermediate value beyond 64 bits");
-  return (int64_t)value;
-}
+int64_t decoder_wrap(__int128 value) { return (int64_t)(uint64_t)value; }
 
-int64_t decoder_shift_round(__int128 value, unsigned s) { return decoder_fit(value + (s == 0 ? 0 : (__int128)1 << (s - 1))) >> s; }
+int64_t decoder_shift_round(__int128 value, unsigned s) { return decoder_wrap(value + (s == 0 ? 0 : (__int128)1 << (s - 1))) >> s; }
 
 int64_t decoder_rule(const machine *m, int64_t t, int64_t multiplier, unsigned s) {
-  int64_t y = m->zp + decoder_shift_round((__int128)t * multiplier, s);
+  int64_t y = decoder_wrap((__int128)m->zp + decoder_shift_round((__int128)t * multiplier, s));
   y = y < m->lo ? m->lo : y;
   return y > m->hi ? m->hi : y;
 }
@@ -89,5 +86,5 @@ int64_t decoder_row_multiply(const machine *m, int64_t index, int64_t t, int64_t
   int64_t q = row->e + shift;
   __int128 product = (__int128)t * row->r;
   if (q >= 0) return decoder_shift_round(product, q > 62 ? 62 : (unsigned)q);
-  return decoder_fit(product * ((__int128)1 << (-q > 16 ? 16 : -q)));
+  return decoder_wrap(product * ((__int128)1 << (-q > 16 ? 16 : -q)));
 }

@@ -65,8 +65,8 @@ int decoder_byte(bool is_signed, uint8_t byte);
 /* RULE(t, M, s) of section 4, with zp, lo, hi of VPAR. */
 int64_t decoder_rule(const machine *m, int64_t t, int64_t multiplier, unsigned s);
 
-/* The value, which a program keeps in 64 bits (where it does not, the run fails). */
-int64_t decoder_fit(__int128 value);
+/* The value modulo 2^64, signed: what every sum, difference and product of the vector unit is. */
+int64_t decoder_wrap(__int128 value);
 
 int64_t decoder_shift_round(__int128 value, unsigned s); /* (value + rnd(s)) >> s */
 

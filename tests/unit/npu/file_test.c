@@ -156,6 +156,23 @@ static void find_section(const uint8_t *bytes, const char *kind, uint64_t *out_o
   }
 }
 
+/* The code of the first error, or -1 where the file is taken. */
+static int refusal(arena *a, const uint8_t *bytes, size_t n) {
+  const char *path = scratch_path(a, "refused.npu");
+  assert_int_equal(npuc_file_write_all(NULL, path, bytes, n), NPUC_OK);
+  diag *d = npuc_diag_create(NULL, NULL);
+  npu_file f;
+  qgraph *g;
+  npu_program *p;
+  npuc_status status = npuc_npu_file_open(d, path, &f);
+  assert_int_equal(status, NPUC_OK); /* the container is whole */
+  status = npuc_npu_read(d, a, &f, 0, &g, &p);
+  npuc_npu_file_close(&f);
+  int code = status == NPUC_OK ? -1 : (int)npuc_diag_first_error(d)->code;
+  npuc_diag_destroy(d);
+  return code;
+}
+
 static void test_hostile(void **state) {
   (void)state;
   static const char *const kinds[] = {"TENS", "NODE", "ATTR", "INTS", "STEP", "CONF", "STRM", "BIND", "INST", "DBUG", "IOTB", "STRS"};
@@ -181,6 +198,109 @@ static void test_hostile(void **state) {
   npuc_arena_destroy(a);
 }
 
+/* One record changed so that it says what section 6.3 forbids: {section, record bytes' offset, value}, in the last record of the table. */
+static void test_forbidden_records(void **state) {
+  (void)state;
+  static const struct {
+    const char *kind;
+    size_t record, at;
+    uint8_t value;
+  } changes[] = {
+      {"TENS", 128, 108, 1}, {"TENS", 128, 127, 128}, {"NODE", 64, 44, 1}, {"NODE", 64, 63, 1}, {"STEP", 32, 20, 1}, {"STEP", 32, 31, 1},
+      {"CONF", 64, 36, 1},   {"CONF", 64, 63, 1},     {"STRM", 96, 88, 1}, {"STRM", 96, 95, 1}, {"BIND", 64, 48, 1}, {"BIND", 64, 63, 1},
+      {"DBUG", 32, 16, 1},   {"DBUG", 32, 31, 1},     {"IOTB", 32, 12, 1}, {"IOTB", 32, 31, 1}, /* reserved bytes */
+      {"TENS", 128, 64, 1},                                                                     /* the eighth dim of a tensor of fewer */
+      {"TENS", 128, 7, 2},                                                                      /* neither with nor without scale */
+      {"ATTR", 16, 0, 0},    {"ATTR", 16, 0, 25},     {"ATTR", 16, 3, 1},  {"ATTR", 16, 4, 1},  {"ATTR", 16, 7, 1}, /* key, second word */
+      {"IOTB", 32, 8, 2},    {"IOTB", 32, 11, 1},                                                                   /* layout */
+  };
+  arena *a = npuc_arena_create();
+  net b = build(a);
+  const char *path = scratch_path(a, "forbidden.npu");
+  size_t n;
+  assert_int_equal(npuc_npu_write(NULL, path, b.g, compile(&b), NULL, NULL), NPUC_OK);
+  uint8_t *bytes = read_all(a, path, &n), *copy = npuc_arena_alloc(a, n);
+  for (size_t k = 0; k < sizeof changes / sizeof changes[0]; k++) {
+    uint64_t offset = 0, count = 0;
+    find_section(bytes, changes[k].kind, &offset, &count);
+    assert_true(count >= changes[k].record);
+    memcpy(copy, bytes, n);
+    fix_checksums(copy);
+    assert_int_equal(try_bytes(a, copy, n), NPUC_OK); /* control: putting checksums right changes nothing */
+    copy[offset + count - changes[k].record + changes[k].at] = changes[k].value;
+    fix_checksums(copy);
+    if (refusal(a, copy, n) != NPUC_DIAG_E1004) fail_msg("%s byte %zu = %d is taken", changes[k].kind, changes[k].at, changes[k].value);
+  }
+  npuc_arena_destroy(a);
+}
+
+static uint32_t tensor_name(const uint8_t *bytes, uint64_t tensors, size_t index) {
+  uint32_t name;
+  memcpy(&name, bytes + tensors + 128 * index, 4);
+  return name;
+}
+
+/* Two tensors of one name, none at all, a host step with a stream, an offset of a tensor that is no constant, a key twice in a node. */
+static void test_forbidden_relations(void **state) {
+  (void)state;
+  arena *a = npuc_arena_create();
+  net b = build(a);
+  const char *path = scratch_path(a, "relations.npu");
+  size_t n;
+  assert_int_equal(npuc_npu_write(NULL, path, b.g, compile(&b), NULL, NULL), NPUC_OK);
+  uint8_t *bytes = read_all(a, path, &n), *copy = npuc_arena_alloc(a, n);
+  uint64_t tensors = 0, count = 0, steps = 0, attributes = 0;
+  find_section(bytes, "TENS", &tensors, &count);
+  uint32_t first = tensor_name(bytes, tensors, 0), one = 1, zero = 0;
+  find_section(bytes, "STEP", &steps, &count);
+  size_t host = 0;
+  while (bytes[steps + 32 * host + 4] != 0) host++;
+  assert_true(host < count / 32);
+  find_section(bytes, "ATTR", &attributes, &count);
+  const struct {
+    uint64_t at;
+    const void *value;
+  } changes[] = {{tensors + 128, &first},
+                 {tensors + 128, &zero},
+                 {steps + 32 * host + 16, &one},
+                 {tensors + 128 * (size_t)b.g->inputs[0] + 88, &one},
+                 {attributes, bytes + attributes + 16}};
+  for (size_t k = 0; k < sizeof changes / sizeof changes[0]; k++) {
+    memcpy(copy, bytes, n);
+    memcpy(copy + changes[k].at, changes[k].value, 4);
+    fix_checksums(copy);
+    if (refusal(a, copy, n) != NPUC_DIAG_E1004) fail_msg("change %zu is taken", k);
+  }
+  npuc_arena_destroy(a);
+}
+
+/* A VPAR whose lo is above its hi is refused before anything runs. */
+static void test_forbidden_instruction(void **state) {
+  (void)state;
+  arena *a = npuc_arena_create();
+  net b = build(a);
+  const char *path = scratch_path(a, "lohi.npu");
+  size_t n, changed = 0;
+  assert_int_equal(npuc_npu_write(NULL, path, b.g, compile(&b), NULL, NULL), NPUC_OK);
+  uint8_t *bytes = read_all(a, path, &n), *copy = npuc_arena_alloc(a, n);
+  uint64_t offset = 0, count = 0;
+  find_section(bytes, "INST", &offset, &count);
+  for (uint64_t at = 0; at < count; at += ISA_BYTES) {
+    instr in;
+    if (!npuc_isa_decode(bytes + offset + at, &in) || in.op != ISA_VPAR || in.f[NPU_VPAR_lo] == in.f[NPU_VPAR_hi]) continue;
+    int64_t lo = in.f[NPU_VPAR_lo];
+    in.f[NPU_VPAR_lo] = in.f[NPU_VPAR_hi];
+    in.f[NPU_VPAR_hi] = lo;
+    memcpy(copy, bytes, n);
+    assert_true(npuc_isa_encode(&in, copy + offset + at));
+    fix_checksums(copy);
+    assert_int_equal(refusal(a, copy, n), NPUC_DIAG_E1004);
+    changed++;
+  }
+  assert_true(changed > 0);
+  npuc_arena_destroy(a);
+}
+
 static void test_report(void **state) {
   (void)state;
   arena *a = npuc_arena_create();
@@ -201,8 +321,14 @@ static void test_report(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_round_trip), cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_damage),
-      cmocka_unit_test(test_hostile),    cmocka_unit_test(test_report),
+      cmocka_unit_test(test_round_trip),
+      cmocka_unit_test(test_same_bytes),
+      cmocka_unit_test(test_damage),
+      cmocka_unit_test(test_hostile),
+      cmocka_unit_test(test_forbidden_records),
+      cmocka_unit_test(test_forbidden_relations),
+      cmocka_unit_test(test_forbidden_instruction),
+      cmocka_unit_test(test_report),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,6 +150,49 @@ static void test_faults(void **state) {
   start(&b);
   put(&b, QUEUE_DMA1, ISA_LDW, true, 0);
   assert_int_equal(finish(&b, NULL), NPUC_BAD_INPUT); /* wrong queue */
+  start(&b);
+  put(&b, QUEUE_VECTOR, ISA_VPAR, false, 2, NPU_VPAR_lo, 1, NPU_VPAR_hi, 0);
+  assert_int_equal(finish(&b, NULL), NPUC_BAD_INPUT); /* lo above hi */
+  start(&b);
+  put(&b, QUEUE_VECTOR, ISA_VPAR, false, 1, NPU_VPAR_zp, -129);
+  assert_int_equal(finish(&b, NULL), NPUC_BAD_INPUT); /* no zero point */
+  start(&b);
+  put(&b, QUEUE_ARRAY, ISA_LDW, true, 3, NPU_LDW_int4, 1, NPU_LDW_rows, 1, NPU_LDW_cols, 1);
+  assert_int_equal(finish(&b, NULL), NPUC_BAD_INPUT); /* a sub-scale of 0 */
+  start(&b);
+  put(&b, QUEUE_ARRAY, ISA_MM, true, 2, NPU_MM_nx, 1, NPU_MM_ny, 1);
+  assert_int_equal(finish(&b, NULL), NPUC_BAD_INPUT); /* no ACFG before */
+  start(&b);
+  put(&b, QUEUE_DMA0, ISA_HALT, false, 0);
+  assert_int_equal(finish(&b, NULL), NPUC_BAD_INPUT); /* HALT in the middle */
+  start(&b);
+  put(&b, QUEUE_VECTOR, ISA_IDX, false, 3, NPU_IDX_n, 1, NPU_IDX_bit0, 36, NPU_IDX_pitch1, 1);
+  put(&b, QUEUE_VECTOR, ISA_VFIL, true, 0);
+  assert_int_equal(finish(&b, NULL), NPUC_BAD_INPUT); /* an unused modifier is not 0 */
+  start(&b);
+  put(&b, QUEUE_ARRAY, ISA_MM, true, 2, NPU_MM_nx, 513, NPU_MM_ny, 1);
+  assert_int_equal(finish(&b, NULL), NPUC_BAD_INPUT); /* a pass of more than 512 rows */
+}
+
+/* A count of 0: nothing is read, so no address can be wrong. With counts of 1 the same instructions are refused. */
+static void test_nothing_to_do(void **state) {
+  (void)state;
+  for (int count = 0; count < 2; count++) {
+    for (int which = 0; which < 4; which++) {
+      bench b;
+      start(&b);
+      if (which == 0)
+        put(&b, QUEUE_VECTOR, ISA_VMOV, true, 5, NPU_VMOV_op, 2, NPU_VMOV_table, 131071, NPU_VMOV_nx, count, NPU_VMOV_ny, 1, NPU_VMOV_lanes,
+            1);
+      else if (which == 1)
+        put(&b, QUEUE_VECTOR, ISA_VEXP, true, 3, NPU_VEXP_table, 131071, NPU_VEXP_nx, 1, NPU_VEXP_lanes, count);
+      else if (which == 2)
+        put(&b, QUEUE_VECTOR, ISA_VRED, true, 4, NPU_VRED_rf, 511, NPU_VRED_nx, 2, NPU_VRED_ny, 1, NPU_VRED_lanes, count);
+      else
+        put(&b, QUEUE_VECTOR, ISA_VNRM, true, 4, NPU_VNRM_centre, 1, NPU_VNRM_src, 131071, NPU_VNRM_nx, count, NPU_VNRM_lanes, 8);
+      assert_int_equal(finish(&b, NULL), count ? NPUC_BAD_INPUT : NPUC_OK);
+    }
+  }
 }
 
 /* -- registers -- */
@@ -406,11 +449,98 @@ static void test_layer_norm(void **state) {
   }
 }
 
+/* The table is read once, before the first pixel, also where the result is written over it. */
+static void test_table_overwritten(void **state) {
+  (void)state;
+  bench b;
+  start(&b);
+  for (int i = 0; i < 256; i++) b.constants[i] = (uint8_t)(255 - i);
+  for (int i = 0; i < 16; i++) b.constants[256 + i] = (uint8_t)i; /* two pixels whose indices lie where the results go */
+  load(&b, 0, 0, 272);
+  wait_for(&b, QUEUE_VECTOR, 1, 0, 0, 0);
+  put(&b, QUEUE_VECTOR, ISA_VGEO, false, 2, NPU_VGEO_slot, 0, NPU_VGEO_pixel_pitch, 8);
+  put(&b, QUEUE_VECTOR, ISA_VGEO, false, 2, NPU_VGEO_slot, 2, NPU_VGEO_pixel_pitch, 8);
+  put(&b, QUEUE_VECTOR, ISA_VMOV, true, 7, NPU_VMOV_op, 2, NPU_VMOV_src, 256, NPU_VMOV_dst, 8, NPU_VMOV_table, 0, NPU_VMOV_nx, 2,
+      NPU_VMOV_ny, 1, NPU_VMOV_lanes, 8);
+  store(&b, 8, 16, 1);
+  assert_int_equal(finish(&b, NULL), NPUC_OK);
+  for (int i = 0; i < 16; i++) assert_int_equal(b.memory[i], 255 - i);
+}
+
+__extension__ typedef __int128 wide_int;
+
+/* Sums, products and left shifts beyond 64 bits wrap. Here in exact integers, reduced once at the end. */
+static void test_wrapping(void **state) {
+  (void)state;
+  bench b;
+  start(&b);
+  for (int j = 0; j < 8; j++) {
+    b.constants[j] = 0x7f, b.constants[64 + j] = 0xff; /* 32767 */
+    uint8_t *lane = b.constants + 128 + 8 * j;
+    uint32_t bias = (uint32_t)(j * 1000003), m = (uint32_t)(32767 - 2 * j);
+    for (int i = 0; i < 4; i++) lane[i] = (uint8_t)(bias >> 8 * i & 255);
+    lane[4] = (uint8_t)(m & 255), lane[5] = (uint8_t)(m >> 8), lane[6] = 48;
+  }
+  load(&b, 0, 0, 256);
+  wait_for(&b, QUEUE_VECTOR, 1, 0, 0, 0);
+  put(&b, QUEUE_VECTOR, ISA_VGEO, false, 2, NPU_VGEO_slot, 0, NPU_VGEO_is_signed, 1);
+  put(&b, QUEUE_VECTOR, ISA_VRED, true, 6, NPU_VRED_mode, 2, NPU_VRED_wide, 1, NPU_VRED_src_lo, 64, NPU_VRED_nx, 1, NPU_VRED_ny, 1,
+      NPU_VRED_lanes, 8);
+  put(&b, QUEUE_VECTOR, ISA_VROW, true, 6, NPU_VROW_op, 2, NPU_VROW_dst, 1, NPU_VROW_n, 1, NPU_VROW_cnt, 3, NPU_VROW_add, 1, NPU_VROW_imm,
+      5);
+  put(&b, QUEUE_VECTOR, ISA_VROW, true, 3, NPU_VROW_dst, 1, NPU_VROW_a, 2, NPU_VROW_n, 1); /* r 65535, e 16 */
+  put(&b, QUEUE_VECTOR, ISA_VPAR, true, 4, NPU_VPAR_per_lane, 1, NPU_VPAR_wide, 1, NPU_VPAR_addr, 128, NPU_VPAR_bias, 7);
+  put(&b, QUEUE_VECTOR, ISA_VNRM, true, 10, NPU_VNRM_wide, 1, NPU_VNRM_wide_out, 1, NPU_VNRM_centre, 1, NPU_VNRM_src_lo, 64, NPU_VNRM_dst,
+      1024, NPU_VNRM_dst_lo, 1032, NPU_VNRM_nx, 1, NPU_VNRM_lanes, 8, NPU_VNRM_rf, 1, NPU_VNRM_shift, -20);
+  store(&b, 1024, 16, 5);
+  assert_int_equal(finish(&b, NULL), NPUC_OK);
+  wide_int sum = (wide_int)8 * 32767 * 32767, v = 3 * sum - sum * sum + 5;
+  int differ = 0;
+  for (int j = 0; j < 8; j++) {
+    wide_int exact = ((7 * 32767 - v) * 65535 * 16 + j * 1000003) * (32767 - 2 * j) + ((wide_int)1 << 47);
+    int64_t wrapped = (int64_t)(uint64_t)exact >> 48;
+    int64_t got = (int16_t)(uint16_t)(b.memory[j] << 8 | b.memory[8 + j]);
+    assert_int_equal(got, wrapped);
+    differ += wrapped != 32767; /* control: a wider machine would clamp here */
+    assert_true(exact >> 48 > 32767);
+  }
+  assert_true(differ > 4);
+}
+
+/* What a reciprocal and a root can take: 2^46 is the last for the one. */
+static void test_row_function_ranges(void **state) {
+  (void)state;
+  bench b;
+  for (int op = 0; op < 2; op++) {
+    start(&b);
+    memset(b.constants, 0x7f, 128);
+    load(&b, 0, 0, 128);
+    wait_for(&b, QUEUE_VECTOR, 1, 0, 0, 0);
+    put(&b, QUEUE_VECTOR, ISA_VRED, true, 5, NPU_VRED_mode, 2, NPU_VRED_wide, 1, NPU_VRED_nx, 1, NPU_VRED_ny, 1, NPU_VRED_lanes, 8);
+    /* 65535 * 8 * 32639^2, about 2^49; times 65535 again above 2^62 */
+    put(&b, QUEUE_VECTOR, ISA_VROW, true, 5, NPU_VROW_op, 2, NPU_VROW_dst, 1, NPU_VROW_b, 2, NPU_VROW_n, 1, NPU_VROW_cnt, 65535);
+    put(&b, QUEUE_VECTOR, ISA_VROW, true, 6, NPU_VROW_op, 2, NPU_VROW_dst, 3, NPU_VROW_a, 1, NPU_VROW_b, 2, NPU_VROW_n, 1, NPU_VROW_cnt,
+        16384);
+    put(&b, QUEUE_VECTOR, ISA_VROW, true, 4, NPU_VROW_op, op, NPU_VROW_dst, 4, NPU_VROW_a, op ? 3 : 1, NPU_VROW_n, 1);
+    assert_int_equal(finish(&b, NULL), NPUC_BAD_INPUT);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_dma_time), cmocka_unit_test(test_array_time), cmocka_unit_test(test_vector_time),
-      cmocka_unit_test(test_faults),   cmocka_unit_test(test_index),      cmocka_unit_test(test_int16_passes),
-      cmocka_unit_test(test_int4),     cmocka_unit_test(test_attention),  cmocka_unit_test(test_layer_norm),
+      cmocka_unit_test(test_dma_time),
+      cmocka_unit_test(test_array_time),
+      cmocka_unit_test(test_vector_time),
+      cmocka_unit_test(test_faults),
+      cmocka_unit_test(test_index),
+      cmocka_unit_test(test_int16_passes),
+      cmocka_unit_test(test_int4),
+      cmocka_unit_test(test_attention),
+      cmocka_unit_test(test_layer_norm),
+      cmocka_unit_test(test_nothing_to_do),
+      cmocka_unit_test(test_table_overwritten),
+      cmocka_unit_test(test_wrapping),
+      cmocka_unit_test(test_row_function_ranges),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,7 +111,7 @@ static void transfer(const binding_record *b, host_tensor *t, uint8_t *arena, bo
       }
 }
 
-static void run_stream(const npu_file *file, uint32_t index, const request *wanted, host_tensor *tensors) {
+static void run_stream(const npu_file *file, uint32_t index, const request *wanted, uint8_t *state, host_tensor *tensors) {
   const stream_record stream = decoder_stream(file, index);
   const hardware hw = decoder_hardware(file, stream.configuration);
   machine m;
@@ -121,7 +121,7 @@ static void run_stream(const npu_file *file, uint32_t index, const request *want
   uint8_t *weights = file->data + (file->section[WGTS].data - file->data);
   m.dram[0] = (region){weights, file->section[WGTS].bytes};
   m.dram[1] = (region){decoder_alloc(stream.arena_bytes, 1), stream.arena_bytes};
-  m.dram[2] = (region){decoder_alloc(stream.state_bytes, 1), stream.state_bytes};
+  m.dram[2] = (region){state, stream.state_bytes};
   for (unsigned direction = 0; direction < 2; direction++) {
     for (uint32_t i = 0; i < stream.bindings.count; i++) {
       const binding_record b = decoder_binding(file, stream.bindings.first + i);
@@ -134,19 +134,30 @@ static void run_stream(const npu_file *file, uint32_t index, const request *want
     printf("%s: %llu cycles, %llu predicted\n", m.stream, (unsigned long long)cycles, (unsigned long long)stream.cycles);
   }
   free(m.dram[1].data);
-  free(m.dram[2].data);
   decoder_machine_destroy(&m);
+}
+
+/* Region 2: one memory for all streams of the configuration. */
+static uint8_t *create_state(const npu_file *file, uint32_t configuration) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < file->section[STRM].records; i++) {
+    const stream_record s = decoder_stream(file, i);
+    if (s.configuration == configuration && s.state_bytes > bytes) bytes = s.state_bytes;
+  }
+  return decoder_alloc(bytes, 1);
 }
 
 static void run_steps(const npu_file *file, const request *wanted, host_tensor *tensors) {
   if (wanted->configuration >= file->section[CONF].records && !wanted->graph)
     decoder_fail(EXIT_USAGE, "--config %u: no such configuration", wanted->configuration);
+  uint8_t *state = create_state(file, wanted->configuration);
   for (uint32_t i = 0; i < file->section[STEP].records && !wanted->graph; i++) {
     const step_record step = decoder_step(file, i);
     if (step.configuration != wanted->configuration) continue;
-    if (step.kind == 1) run_stream(file, step.stream, wanted, tensors);
+    if (step.kind == 1) run_stream(file, step.stream, wanted, state, tensors);
     for (uint32_t k = 0; k < step.nodes && step.kind == 0; k++) decoder_node_run(file, step.first_node + k, tensors);
   }
+  free(state);
   for (uint32_t i = 0; i < file->section[NODE].records && wanted->graph; i++) decoder_node_run(file, i, tensors);
 }
 

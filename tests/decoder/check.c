@@ -3,6 +3,7 @@
 
 #include "fail.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,15 @@ static void check_strings(const npu_file *file) {
     decoder_fail(EXIT_FILE, "%s: STRS does not begin with the empty string or not end in NUL", file->path);
 }
 
+/* Scale and zero point, where byte 7 says that they hold. */
+static bool is_quantization(const tensor_record *t) {
+  static const int64_t low[] = {0, 0, 0, -128, 0, -32768, INT32_MIN};
+  static const int64_t high[] = {0, 0, 255, 127, 65535, 32767, INT32_MAX};
+  const float scale = (float)t->scale;
+  return t->dtype >= 2 && t->dtype <= 6 && isfinite(scale) && scale > 0 && t->zero_point >= low[t->dtype] &&
+         t->zero_point <= high[t->dtype];
+}
+
 static void check_tensor(record_place at, const tensor_record *t) {
   const npu_file *file = at.file;
   const uint8_t *bytes_of = decoder_record(file, TENS, at.index);
@@ -50,6 +60,7 @@ static void check_tensor(record_place at, const tensor_record *t) {
   require(at, *decoder_string(file, t->name) != '\0', "an empty name");
   require(at, decoder_element_bytes(t->dtype) != 0, "dtype");
   require(at, t->rank <= 8 && t->role <= 3, "rank or role");
+  require(at, !t->is_quantized || is_quantization(t), "scale or zero point");
   uint64_t bytes = decoder_element_bytes(t->dtype);
   for (unsigned k = 0; k < 8; k++) {
     require(at, k < t->rank ? t->dims[k] > 0 : t->dims[k] == 0, "a dim");

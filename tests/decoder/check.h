@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a loader checks beyond sections and checksums (docs/refnpu.md section 6.4). */
+/* What a loader checks beyond sections and checksums (docs/refnpu.md section 6.4). What operators require of their tensors and attributes is
+ * asked when they run (graph*.c). */
 #ifndef DECODER_CHECK_H
 #define DECODER_CHECK_H
 

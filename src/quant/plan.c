@@ -154,7 +154,7 @@ static role role_of_pad(const node *n, const char **reason) {
 static role role_by_table(op_id id) {
   switch (id) {
     case OP_RESHAPE: case OP_FLATTEN: case OP_SQUEEZE: case OP_UNSQUEEZE: case OP_TRANSPOSE: case OP_SLICE: case OP_SPLIT: case OP_GATHER: case OP_EXPAND:
-    case OP_IDENTITY: case OP_DROPOUT: return ROLE_MOVE;
+    case OP_IDENTITY: return ROLE_MOVE;
     case OP_GLOBALMAXPOOL: return ROLE_MAXPOOL;
     case OP_AVERAGEPOOL: return ROLE_AVERAGE;
     case OP_GLOBALAVERAGEPOOL: return ROLE_GLOBAL;
@@ -217,6 +217,9 @@ static role role_of(const node *n, const char **reason) {
     case OP_MAXPOOL:
       if (n->n_outputs > 1 && n->outputs[1]) *reason = "the indices of the maxima are asked for";
       return *reason ? ROLE_NONE : ROLE_MAXPOOL;
+    case OP_DROPOUT:
+      if (n->n_outputs > 1 && n->outputs[1] && (n->outputs[1]->n_uses || n->outputs[1]->is_output)) *reason = "its mask is asked for";
+      return *reason ? ROLE_NONE : ROLE_MOVE;
     case OP_REDUCEMEAN: case OP_REDUCESUM: return role_of_reduce(n, reason);
     case OP_PAD: return role_of_pad(n, reason);
     default: break;
@@ -296,6 +299,17 @@ static npuc_status check_static(plan *p) {
   return NPUC_OK;
 }
 
+/* Nothing computes a constant output, so nothing would make its integers. */
+static npuc_status check_outputs(const plan *p) {
+  for (size_t i = 0; i < p->g->n_outputs; i++) {
+    const value *v = p->g->outputs[i];
+    if (!v->constant) continue;
+    diag_place place = {.part = p->g->name, .node = v->name};
+    return npuc_fail(p->d, NPUC_DIAG_E0704, &place, "this output of the graph is a constant");
+  }
+  return NPUC_OK;
+}
+
 /* Before any sample runs, so that the layer is named and not the first value that it spoils. Clamps and paddings may be infinite. */
 static npuc_status check_constants(const plan *p, const plan_node *pn) {
   if (!takes_clamp(pn->role) || pn->role == ROLE_CLAMP) return NPUC_OK;
@@ -318,6 +332,7 @@ npuc_status npuc_plan_create(diag *d, arena *a, const graph *g, const quant_opti
   p->values = NPUC_NEW_ARRAY(a, g->next_value_id, plan_value);
   plan_node **by_node = NPUC_NEW_ARRAY(a, g->next_node_id, plan_node *);
   NPUC_TRY(check_static(p));
+  NPUC_TRY(check_outputs(p));
   npuc_status status = NPUC_OK;
   NPUC_EACH_NODE(g, n) {
     const char *reason = NULL;

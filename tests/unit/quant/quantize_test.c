@@ -320,6 +320,14 @@ static void reduce_over_last_axis_is_not_spatial(void **state) {
   refused(HEAD "f (float[N,4] x) => (float[N,4] y) { y = Relu (x) }", USUAL, &options, NPUC_DIAG_E0713, "y");
 }
 
+/* Outputs that no integer operator makes. */
+static void outputs_that_nothing_computes(void **state) {
+  (void)state;
+  quant_options options = npuc_quant_options_default();
+  refused(HEAD "f (float[1,4] x) => (float[1,4] y, float[2] k) <float[2] k = {0.5, -1.0}> { y = Relu (x) }", USUAL, &options, NPUC_DIAG_E0704, "is a constant");
+  refused(HEAD "f (float[1,4] x) => (float[1,4] y, bool[1,4] mask) { d, mask = Dropout (x)  y = Relu (d) }", USUAL, &options, NPUC_DIAG_E0704, "mask");
+}
+
 static void bad_options(void **state) {
   (void)state;
   quant_options options = npuc_quant_options_default();
@@ -365,6 +373,7 @@ int main(void) {
       cmocka_unit_test(symmetric_activations), cmocka_unit_test(softmax_has_its_own_scale),
       cmocka_unit_test(relu_does_not_take_a_negative_range), cmocka_unit_test(bad_calibration),
       cmocka_unit_test(bad_models),           cmocka_unit_test(reduce_over_last_axis_is_not_spatial),
+      cmocka_unit_test(outputs_that_nothing_computes),
       cmocka_unit_test(bad_options),          cmocka_unit_test(float_inside_is_found),
       cmocka_unit_test(threads_do_not_matter),
   };

@@ -106,14 +106,19 @@ static role role_of_binary(const node *n, const char **reason) {
   return mul ? ROLE_MUL : ROLE_ADD;
 }
 
+/* [N] or [1, N]. [N, 1] has as many numbers, one for each row. */
+static bool is_one_for_each_column(const tensor *c, int64_t columns) {
+  return npuc_tensor_elements(c) == columns && c->shape.rank > 0 && c->shape.dims[c->shape.rank - 1] == columns;
+}
+
 static role role_of_gemm(const node *n, const char **reason) {
   const gemm_attributes *a = NPUC_ATTRS(gemm_attributes, n);
   const tensor *c = plan_constant(n, 2);
   *reason = !plan_constant(n, 1)        ? "B is not a constant: weights must be known"
             : a->transA                 ? "transA: the activation is transposed"
             : input(n, 2) && !c         ? "C is not a constant"
-            : c && npuc_tensor_elements(c) != 1 && npuc_tensor_elements(c) != n->outputs[0]->shape.dims[1] ? "C is not one value for each output"
-                                                                                                              : NULL;
+            : c && npuc_tensor_elements(c) != 1 && !is_one_for_each_column(c, n->outputs[0]->shape.dims[1]) ? "C is not one value for each output"
+                                                                                                               : NULL;
   return *reason ? ROLE_NONE : ROLE_GEMM;
 }
 

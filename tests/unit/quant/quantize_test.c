@@ -320,6 +320,14 @@ static void reduce_over_last_axis_is_not_spatial(void **state) {
   refused(HEAD "f (float[N,4] x) => (float[N,4] y) { y = Relu (x) }", USUAL, &options, NPUC_DIAG_E0713, "y");
 }
 
+/* C of shape [N, 1] is one number for each row, however many rows there are. */
+static void gemm_rows_are_no_columns(void **state) {
+  (void)state;
+  quant_options options = npuc_quant_options_default();
+  refused(HEAD "f (float[2,3] x) => (float[2,2] y) <float[3,2] w = {0.5,-0.5,0.25,1.0,-0.75,0.3}, float[2,1] c = {2.0,-3.0}> { y = Gemm (x, w, c) }", USUAL,
+          &options, NPUC_DIAG_E0704, "one value for each output");
+}
+
 /* Outputs that no integer operator makes. */
 static void outputs_that_nothing_computes(void **state) {
   (void)state;
@@ -373,7 +381,7 @@ int main(void) {
       cmocka_unit_test(symmetric_activations), cmocka_unit_test(softmax_has_its_own_scale),
       cmocka_unit_test(relu_does_not_take_a_negative_range), cmocka_unit_test(bad_calibration),
       cmocka_unit_test(bad_models),           cmocka_unit_test(reduce_over_last_axis_is_not_spatial),
-      cmocka_unit_test(outputs_that_nothing_computes),
+      cmocka_unit_test(outputs_that_nothing_computes), cmocka_unit_test(gemm_rows_are_no_columns),
       cmocka_unit_test(bad_options),          cmocka_unit_test(float_inside_is_found),
       cmocka_unit_test(threads_do_not_matter),
   };

@@ -62,7 +62,7 @@ static bool clamp_of(const node *n, double *lo, double *hi, const value **out_x)
   }
   if ((node_is(n, OP_MAX) || node_is(n, OP_MIN)) && n->n_inputs == 2) {
     int32_t at = npuc_plan_scalar(n, 1, &v) ? 1 : npuc_plan_scalar(n, 0, &v) ? 0 : -1;
-    if (at < 0 || !is_activation(input(n, 1 - at))) return false;
+    if (at < 0 || !is_activation(input(n, 1 - at)) || !npuc_shape_equal(&input(n, 1 - at)->shape, &n->outputs[0]->shape)) return false;
     *out_x = input(n, 1 - at);
     bool is_max = node_is(n, OP_MAX);
     *lo = is_max ? fmax(*lo, v) : fmin(*lo, v);
@@ -95,12 +95,12 @@ static role role_of_binary(const node *n, const char **reason) {
     return ROLE_NONE;
   }
   if (!c) return mul ? ROLE_MUL : ROLE_ADD;
-  if ((mul || div) && npuc_tensor_elements(c) == 1) return ROLE_SCALE;
   int64_t channels = x->shape.rank > 1 ? x->shape.dims[1] : 0;
-  bool keeps_shape = npuc_shape_equal(&x->shape, &n->outputs[0]->shape);
+  bool keeps_shape = npuc_shape_equal(&x->shape, &n->outputs[0]->shape); /* one number may have more axes than x: [1, 1, 1] */
+  if ((mul || div) && keeps_shape && npuc_tensor_elements(c) == 1) return ROLE_SCALE;
   if (keeps_shape && !(sub && !is_activation(a)) && npuc_plan_per_channel(c, channels, x->shape.rank)) return ROLE_CHANNEL;
   if (div) {
-    *reason = "division by a constant that is neither one number nor one for each channel";
+    *reason = "division by a constant that is neither one number nor one for each channel, or that adds axes";
     return ROLE_NONE;
   }
   return mul ? ROLE_MUL : ROLE_ADD;

@@ -168,6 +168,7 @@ static const form forms[] = {
      "{ c = Conv <kernel_shape=[1,1]> (x, w)  s = Add (c, x)  y = Relu (s) }", 32, 1},
     {"sub of two", HEAD "f (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {0.5,-0.5,0.3,0.6}> { c = Conv <kernel_shape=[1,1]> (x, w)  y = Sub (c, x) }", 32, 1},
     {"mul of two, div", HEAD "f (float[1,8] x) => (float[1,8] y) <float k = {3.0}> { s = Sigmoid (x)  m = Mul (x, s)  y = Div (m, k) }", 28, 2},
+    {"mul that adds an axis", HEAD "f (float[1,8] x) => (float[1,1,8] y) <float[1,1,1] k = {3.0}> { y = Mul (x, k) }", 30, 2},
     {"add constant rows", HEAD "f (float[1,4] x) => (float[1,4] y) <float[4] k = {0.5,-1.0,0.25,2.0}> { y = Add (x, k) }", 32, 4},
     {"scalar minus x", HEAD "f (float[1,4] x) => (float[1,4] y) <float k = {1.0}> { y = Sub (k, x) }", 32, 4},
     {"relu alone, max", HEAD "f (float[1,8] x) => (float[1,8] y) <float k = {0.25}> { r = Relu (x)  y = Max (r, k) }", 30, 1},
@@ -328,6 +329,14 @@ static void gemm_rows_are_no_columns(void **state) {
           &options, NPUC_DIAG_E0704, "one value for each output");
 }
 
+/* One number with more axes than x gives the result those axes: no clamp, no Requantize, can. */
+static void one_number_of_more_axes(void **state) {
+  (void)state;
+  quant_options options = npuc_quant_options_default();
+  refused(HEAD "f (float[1,8] x) => (float[1,1,8] y) <float[1,1,1] k = {0.5}> { y = Max (x, k) }", USUAL, &options, NPUC_DIAG_E0704, "no integer form");
+  refused(HEAD "f (float[1,8] x) => (float[1,1,8] y) <float[1,1,1] k = {0.5}> { y = Div (x, k) }", USUAL, &options, NPUC_DIAG_E0704, "adds axes");
+}
+
 /* Outputs that no integer operator makes. */
 static void outputs_that_nothing_computes(void **state) {
   (void)state;
@@ -382,6 +391,7 @@ int main(void) {
       cmocka_unit_test(relu_does_not_take_a_negative_range), cmocka_unit_test(bad_calibration),
       cmocka_unit_test(bad_models),           cmocka_unit_test(reduce_over_last_axis_is_not_spatial),
       cmocka_unit_test(outputs_that_nothing_computes), cmocka_unit_test(gemm_rows_are_no_columns),
+      cmocka_unit_test(one_number_of_more_axes),
       cmocka_unit_test(bad_options),          cmocka_unit_test(float_inside_is_found),
       cmocka_unit_test(threads_do_not_matter),
   };

@@ -337,6 +337,14 @@ static void one_number_of_more_axes(void **state) {
   refused(HEAD "f (float[1,8] x) => (float[1,1,8] y) <float[1,1,1] k = {0.5}> { y = Div (x, k) }", USUAL, &options, NPUC_DIAG_E0704, "adds axes");
 }
 
+/* Observation is of float32: the rest would look as if it were always 0. */
+static void other_floats(void **state) {
+  (void)state;
+  quant_options options = npuc_quant_options_default();
+  refused(HEAD "f (float16[1,8] x) => (float16[1,8] y) { y = Relu (x) }", USUAL, &options, NPUC_DIAG_E0704, "float32");
+  refused(HEAD "f (double[1,8] x) => (double[1,8] y) { y = Relu (x) }", USUAL, &options, NPUC_DIAG_E0704, "float32");
+}
+
 /* Outputs that no integer operator makes. */
 static void outputs_that_nothing_computes(void **state) {
   (void)state;
@@ -391,7 +399,7 @@ int main(void) {
       cmocka_unit_test(relu_does_not_take_a_negative_range), cmocka_unit_test(bad_calibration),
       cmocka_unit_test(bad_models),           cmocka_unit_test(reduce_over_last_axis_is_not_spatial),
       cmocka_unit_test(outputs_that_nothing_computes), cmocka_unit_test(gemm_rows_are_no_columns),
-      cmocka_unit_test(one_number_of_more_axes),
+      cmocka_unit_test(one_number_of_more_axes),       cmocka_unit_test(other_floats),
       cmocka_unit_test(bad_options),          cmocka_unit_test(float_inside_is_found),
       cmocka_unit_test(threads_do_not_matter),
   };

@@ -118,6 +118,7 @@ static void evaluate(arena *scratch, const node *n, const fact *const *inputs, f
 
 npuc_status npuc_infer_outputs(diag *d, module *m, arena *scratch, const node *n, const fact *const *inputs, fact *outputs) {
   for (int32_t i = 0; i < n->n_outputs; i++) outputs[i] = (fact){.type = DTYPE_NONE, .shape = SHAPE_UNKNOWN};
+  NPUC_TRY(npuc_node_check_arity(d, n)); /* definitions look at what must be there; files are inferred before they are verified */
   if (!n->op->infer) return NPUC_OK;
   infer_context c = {.d = d, .module = m, .scratch = scratch, .node = n, .inputs = inputs, .outputs = outputs};
   NPUC_TRY(n->op->infer(&c));

@@ -27,4 +27,7 @@ npuc_status npuc_fact_merge(diag *d, const value *v, dtype declared_type, const 
 /* match.c: whether `p` lies over the graph with `root` as its root; reads only. */
 bool npuc_match_pattern(const pattern *p, node *root, match *out_match);
 
+/* E0411 for each input or output that is missing or one too many. */
+npuc_status npuc_node_check_arity(diag *d, const node *n) NPUC_MUST_USE;
+
 #endif

@@ -220,6 +220,13 @@ static void check_arity(checker *c, const node *n, bool is_output) {
   }
 }
 
+npuc_status npuc_node_check_arity(diag *d, const node *n) {
+  checker c = {.d = d, .g = n->owner};
+  check_arity(&c, n, false);
+  check_arity(&c, n, true);
+  return c.status;
+}
+
 static void check_attribute(checker *c, const node *n, const attr_field *f) {
   const void *at = (const char *)n->attributes + f->offset;
   bool absent = false;

@@ -81,6 +81,14 @@ static void contradictions_name_the_node(void **state) {
   contradicted("main (float[2,3] x) => (int8[2,3] y) { y = Relu (x) }", NPUC_DIAG_E0413, "int8");
 }
 
+/* Files are inferred before they are verified: what a definition looks at must be there. */
+static void missing_inputs_and_outputs_are_named(void **state) {
+  (void)state;
+  contradicted("main (float[1,2,3,3] x) => (y) { y = Conv () }", NPUC_DIAG_E0411, "Conv");
+  contradicted("main (float[1,2,3,3] x) => (y) { y = Conv (x) }", NPUC_DIAG_E0411, "Conv");
+  contradicted("main (float[1,2,3,3] x) => (y) { y = Transpose () }", NPUC_DIAG_E0411, "Transpose");
+}
+
 static void a_declaration_that_says_more_is_kept(void **state) {
   (void)state;
   module *m = npuc_test_module("main (float[N,M] x, int64[2] s) => (float[rows,7] y) { y = Reshape (x, s) }");
@@ -151,6 +159,7 @@ int main(void) {
       cmocka_unit_test(small_constant_nodes_are_evaluated),
       cmocka_unit_test(inferring_twice_changes_nothing),
       cmocka_unit_test(contradictions_name_the_node),
+      cmocka_unit_test(missing_inputs_and_outputs_are_named),
       cmocka_unit_test(a_declaration_that_says_more_is_kept),
       cmocka_unit_test(facts_bind_symbols_and_leave_the_graph),
       cmocka_unit_test(changed_inputs_need_forgotten_shapes),

@@ -225,7 +225,7 @@ void npuc_value_replace(value *from, value *to) {
   if (from == to) return;
   bool is_copy = from->producer && from->producer->op == npuc_op(OP_IDENTITY) && from->producer->inputs[0] == to;
   move_uses(from, to);
-  if (!from->is_output) return;
+  if (!from->is_output || from->is_input) return; /* an input keeps its name, so as an output it stays itself */
   if (to->is_input || to->is_output) {
     if (is_copy) return;
     to = identity_of(g, from, to);

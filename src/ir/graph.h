@@ -152,7 +152,8 @@ node *npuc_graph_insert_node_with_outputs(graph *g, node *before, const op_def *
 void npuc_node_set_input(node *n, int32_t index, value *v); /* index may be n_inputs (append) */
 void npuc_node_truncate_inputs(node *n, int32_t count);
 /* Every use of `from` (and graph outputs) becomes `to`, but a use by `to`'s own producer stays (so a value can be
- * wrapped). When `from` is a graph output, `to` takes its name (ports keep their names). Where
+ * wrapped). When `from` is a graph output, `to` takes its name (ports keep their names); an
+ * input that is an output too stays that output. Where
  * `to` has a port's name already (it is an input or another output), the output becomes a new Identity of it, placed at the end, unless
  * `from` is that Identity already. */
 void npuc_value_replace(value *from, value *to);

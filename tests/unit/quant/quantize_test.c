@@ -345,6 +345,21 @@ static void other_floats(void **state) {
   refused(HEAD "f (double[1,8] x) => (double[1,8] y) { y = Relu (x) }", USUAL, &options, NPUC_DIAG_E0704, "float32");
 }
 
+/* Both forms keep the names of the ports, also of one that is input and output. */
+static void an_input_that_is_an_output_keeps_its_name(void **state) {
+  (void)state;
+  quant_options options = npuc_quant_options_default();
+  outcome o = quantize(HEAD "f (float[1,8] x) => (float[1,8] y, float[1,8] x) { y = Relu (x) }", &options, USUAL);
+  assert_int_equal(o.status, NPUC_OK);
+  const graph *both[] = {o.integer->graphs[0], o.qdq->graphs[0]};
+  for (int i = 0; i < 2; i++) {
+    assert_string_equal(both[i]->inputs[0]->name, "x");
+    assert_string_equal(both[i]->outputs[0]->name, "y");
+    assert_string_equal(both[i]->outputs[1]->name, "x");
+  }
+  release(&o);
+}
+
 /* Outputs that no integer operator makes. */
 static void outputs_that_nothing_computes(void **state) {
   (void)state;
@@ -400,6 +415,7 @@ int main(void) {
       cmocka_unit_test(bad_models),           cmocka_unit_test(reduce_over_last_axis_is_not_spatial),
       cmocka_unit_test(outputs_that_nothing_computes), cmocka_unit_test(gemm_rows_are_no_columns),
       cmocka_unit_test(one_number_of_more_axes),       cmocka_unit_test(other_floats),
+      cmocka_unit_test(an_input_that_is_an_output_keeps_its_name),
       cmocka_unit_test(bad_options),          cmocka_unit_test(float_inside_is_found),
       cmocka_unit_test(threads_do_not_matter),
   };

@@ -105,6 +105,8 @@ npuc_status npuc_build_options_save(build *b) NPUC_MUST_USE;
 /* -- writing models -- */
 /* ONNX with constants in OUT/weights. */
 npuc_status npuc_build_write_model(build *b, const module *m, const char *path) NPUC_MUST_USE;
+/* Every file of OUT/weights against its name: a damaged one is removed, and the stages that may have read it are struck, with a warning (E0927). */
+npuc_status npuc_build_check_pool(build *b) NPUC_MUST_USE;
 
 /* OUT/module.json from the newest stage model: parts with ports, states, links, names of the source. */
 npuc_status npuc_module_json_write(build *b) NPUC_MUST_USE;

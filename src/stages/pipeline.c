@@ -201,6 +201,7 @@ static npuc_status one_stage(build *b, stage_id s, const char *target, stage_lis
 }
 
 npuc_status npuc_pipeline_run(build *b, stage_id from, stage_id to, stage_listener *listener, void *user) {
+  NPUC_TRY(npuc_build_check_pool(b));
   if (!npuc_stage_per_target(from)) NPUC_TRY(needs(b, from, NULL));
   for (int s = (int)from; s <= (int)to; s++)
     if (!npuc_stage_per_target((stage_id)s)) NPUC_TRY(one_stage(b, (stage_id)s, NULL, listener, user));

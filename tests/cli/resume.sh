@@ -40,6 +40,15 @@ status 0 compile_demo whole --json
 equal "$(states)" "kept kept done done done done done done " "after damage"
 same_file steps/6-build.refnpu-n16/model.npu whole/6-build.refnpu-n16/model.npu
 
+# so are all stages that may have read a damaged weight
+for file in whole/weights/*; do
+  [ "$(wc -c < "$file")" -gt 4096 ] && printf '\277' | dd of="$file" bs=1 seek=3 conv=notrunc 2> /dev/null
+done
+status 0 compile_demo whole --json
+says err.txt NPUC-E0927
+equal "$(states)" "kept done done done done done done done " "after damaged weights"
+same_file steps/6-build.refnpu-n16/model.npu whole/6-build.refnpu-n16/model.npu
+
 # weights beside the model (external data) are part of the source: a stage's own model has them
 mkdir apart && cp -r whole/1-import.onnx whole/weights apart/
 external() { "$NPUC" compile apart/1-import.onnx -t refnpu-n16 -o external --calib "$demo/calib.npy" --preprocess "$preprocess" "$@"; }

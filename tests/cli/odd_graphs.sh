@@ -32,6 +32,11 @@ status 0 "$NPUC" simulate small -i right.npy
 status 2 "$NPUC" simulate small -i other.npy
 says err.txt "wants 1x1x4x4"
 
+# a name that is no UTF-8 hides no output: P10's y becomes the byte 0xff
+LC_ALL=C sed 's/\x01y/\x01\xff/g' "$cases/P10/model.onnx" > bytes.onnx
+status 0 "$NPUC" --json run bytes.onnx
+says out.txt "(not UTF-8)"
+
 # a batch that the model fixes: samples are not counted by the first axis
 status 0 "$NPUC" static "$cases/P43/model.onnx" -o two
 finish

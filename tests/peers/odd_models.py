@@ -923,7 +923,7 @@ class Judge:
         problems = self.of_status("compile", status, case.compile, error)
         if status != GOOD or problems:
             return problems
-        status, error, more = self.outputs("adapt", f"{out}@adapt", case, folder, case.dims)
+        status, error, more = self.outputs("adapt", f"{out}@adapt", case, folder, ())
         problems += self.of_status("run OUT@adapt", status, (GOOD,), error) + more
         status, document, error = self.command("diff", f"{out}@quantize", out, "--engine", "simulator", "--samples", 4)
         return problems + self.of_status("diff", status, (GOOD,), error)

@@ -23,7 +23,8 @@ json_t *npuc_cli_describe_tensor(const char *name, const tensor *t, const quant 
   json_t *dims = json_array();
   for (int32_t k = 0; k < t->shape.rank; k++) json_array_append_new(dims, json_integer(t->shape.dims[k]));
   json_t *text = json_string(name); /* a hostile file's name may be no UTF-8, and JSON takes no other */
-  json_t *o = json_pack("{s:o, s:s, s:o}", "name", text ? text : json_string("(not UTF-8)"), "dtype", npuc_dtype_name(t->type), "shape", dims);
+  json_t *o =
+      json_pack("{s:o, s:s, s:o}", "name", text ? text : json_string("(not UTF-8)"), "dtype", npuc_dtype_name(t->type), "shape", dims);
   json_object_set_new(o, "min", n ? npuc_json_number(lo) : json_null());
   json_object_set_new(o, "max", n ? npuc_json_number(hi) : json_null());
   json_object_set_new(o, "mean", n ? npuc_json_number(sum / (double)n) : json_null());

@@ -25,17 +25,21 @@ const char *npuc_cli_port_path(arena *a, const char *folder, const char *name) {
   return npuc_arena_printf(a, "%s/%s.npy", folder, file_stem(a, name));
 }
 
-/* "a/b" and "a_b" clean to the same: the later one gets its place in the list. */
-const char *npuc_cli_new_port_path(arena *a, const char *folder, const char *name, const json_t *list) {
-  const char *path = npuc_cli_port_path(a, folder, name);
+static bool is_taken(const json_t *list, const char *path) {
   size_t i;
   json_t *entry;
   json_array_foreach(list, i, entry) {
-    const char *taken = json_string_value(json_object_get(entry, "file"));
-    if (!taken || strcmp(taken, path) != 0) continue;
-    path = npuc_arena_printf(a, "%s/%s_%zu.npy", folder, file_stem(a, name), json_array_size(list));
-    i = 0; /* whose own place an earlier name may hold: look again */
+    const char *file = json_string_value(json_object_get(entry, "file"));
+    if (file && strcmp(file, path) == 0) return true;
   }
+  return false;
+}
+
+/* "a/b" and "a_b" clean to the same: the later one gets a number, the first that is free. */
+const char *npuc_cli_new_port_path(arena *a, const char *folder, const char *name, const json_t *list) {
+  const char *path = npuc_cli_port_path(a, folder, name);
+  for (size_t k = json_array_size(list); is_taken(list, path); k++)
+    path = npuc_arena_printf(a, "%s/%s_%zu.npy", folder, file_stem(a, name), k);
   return path;
 }
 

@@ -364,6 +364,14 @@ def names_that_meet_as_files():
 
 
 @case
+def numbered_names_that_meet_as_files():
+    names = ["a_b_2", "a_b", "a/b"]
+    m = model([node(op, ["x"], [y]) for op, y in zip(("Relu", "Sigmoid", "Tanh"), names, strict=True)],
+              [info("x", [1, 4])], [info(y, [1, 4]) for y in names])
+    return Case(m, {"x": uniform(1, 4)}, compile=(GOOD, UNSUPPORTED, GATE))
+
+
+@case
 def inputs_that_meet_as_files():
     m = model([node("Sub", ["a/b", "a_b"], ["y"])], [info("a/b", [1, 4]), info("a_b", [1, 4])], [info("y", [1, 4])])
     return Case(m, {"a/b": uniform(1, 4, seed=3), "a_b": uniform(1, 4, seed=4)})

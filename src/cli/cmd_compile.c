@@ -132,8 +132,8 @@ static const option_group *const model_groups[] = {&npuc_cli_model_group, &npuc_
 
 static const char *const compile_examples[] = {
     "npuc compile examples/demo/model.onnx -t refnpu-n16 -o out --calib examples/demo/calib.npy --eval examples/demo/test.npy --preprocess "
-    "scale=1/255",
-    "npuc compile examples/demo/model.onnx -t refnpu-n8 -t refnpu-n32 -o out2 --calib examples/demo/calib.npy --preprocess scale=1/255",
+    "scale=1/255,mean=0.5:0.5:0.5,std=0.25:0.25:0.25",
+    "npuc compile examples/demo/model.onnx -t refnpu-n8 -t refnpu-n32 -o out2 --calib examples/demo/calib.npy --preprocess scale=1/255,mean=0.5:0.5:0.5,std=0.25:0.25:0.25",
     NULL};
 
 const command npuc_command_compile = {.name = "compile",

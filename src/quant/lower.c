@@ -63,7 +63,7 @@ void npuc_lower_annotate(lowering *l, value *v, int32_t axis, const float *scale
 
 /* -- values and nodes -- */
 value *npuc_lower_value(lowering *l, const char *name, const shape *s, const qparams *p) {
-  value *v = npuc_graph_add_value(l->g, npuc_graph_unique_name(l->g, name), p->type, s);
+  value *v = npuc_graph_add_value(l->g, name, p->type, s); /* a suffix only where a value has the name: nodes have names of their own */
   npuc_lower_annotate(l, v, -1, &p->scale, &p->zero_point, 1, p->type);
   return v;
 }
@@ -193,6 +193,14 @@ static void copy_metadata(module *to, const module *from) {
   if (from->source_path) to->source_path = npuc_arena_str(to->arena, from->source_path);
 }
 
+/* A port keeps the name that it has in the float graph, whatever took it in between. */
+static void name_output(lowering *l, value *v, const char *name) {
+  value *taken = npuc_graph_value(l->g, name);
+  if (taken == v || v->is_input || (taken && (taken->is_input || taken->is_output))) return;
+  if (taken) npuc_value_rename(taken, npuc_graph_unique_name(l->g, name));
+  npuc_value_rename(v, name);
+}
+
 static npuc_status lower_graph(lowering *l) {
   const graph *from = l->p->g;
   /* Ports first: their names are the interface. */
@@ -207,6 +215,7 @@ static npuc_status lower_graph(lowering *l) {
       diag_place place = {.part = from->name, .node = from->outputs[i]->name};
       return npuc_fail(l->p->d, NPUC_DIAG_E0704, &place, "this output of the model is a constant: no sample changes it, and nothing computes it");
     }
+    name_output(l, out, from->outputs[i]->name);
     npuc_graph_add_output(l->g, out);
   }
   NPUC_TRY(npuc_graph_infer(l->p->d, l->g));

@@ -22,7 +22,7 @@ static value *moved_output(lowering *l, const value *v) {
   if (plan_is_activation(l->p, v)) {
     made = npuc_lower_value(l, v->name, &v->shape, plan_params(l->p, v));
   } else {
-    made = npuc_graph_add_value(l->g, npuc_graph_unique_name(l->g, v->name), v->type, &v->shape);
+    made = npuc_graph_add_value(l->g, v->name, v->type, &v->shape);
   }
   l->of[v->id] = made;
   return made;

@@ -202,6 +202,8 @@ static void every_operator(void **state) {
       if (o.status != NPUC_OK) print_error("%s: %s\n", forms[i].name, npuc_diag_first_error(o.d) ? npuc_diag_first_error(o.d)->reason : "no reason");
       assert_int_equal(o.status, NPUC_OK);
       assert_int_equal(npuc_quant_check_integer_only(o.d, o.integer->graphs[0]), NPUC_OK);
+      const graph *f = o.source->graphs[0], *g = o.integer->graphs[0];
+      for (size_t k = 0; k < f->n_outputs; k++) assert_string_equal(g->outputs[k]->name, f->outputs[k]->name);
       difference x = compare(&o);
       double db = x.noise > 0 ? 10 * log10(x.signal / x.noise) : 999;
       if (db < forms[i].least_db || x.most_steps > forms[i].most_steps) {

@@ -48,7 +48,7 @@ static bool is_inference(const match *m) {
   for (int32_t i = 1; i < m->root->n_outputs; i++) {
     if (m->root->outputs[i]) return false;
   }
-  return npuc_is_float(m->values[SCALE]);
+  return npuc_is_wide_float(m->values[SCALE]) && m->values[SCALE]->type == m->root->outputs[0]->type; /* statistics may be wider than the data */
 }
 
 static bool conv_suits(const match *m) {

@@ -8,7 +8,7 @@ enum { Y, PRODUCT, X, W, C };
 static bool are_matrices(const match *m) {
   const value *product = m->nodes[PRODUCT]->outputs[0], *c = m->values[C];
   if (!npuc_has_rank(m->values[X], 2) || !npuc_has_rank(m->values[W], 2) || c->shape.rank < 0 || c->shape.rank > 2) return false;
-  if (!npuc_is_float(product) || c->type != product->type) return false;
+  if (!npuc_is_wide_float(product) || c->type != product->type) return false;
   for (int32_t i = 1; i <= c->shape.rank; i++) {
     dim given = c->shape.dims[c->shape.rank - i];
     if (given != 1 && (given == DIM_UNKNOWN || given != product->shape.dims[2 - i])) return false;

@@ -66,6 +66,8 @@ value *npuc_weight_reshape(rewriter *r, value *x, const shape *to);
 
 /* -- small questions -- */
 bool npuc_is_float(const value *v);
+/* float32 or double. What is folded into narrower weights is rounded to them, by far more than PARITY_REASSOCIATING allows. */
+bool npuc_is_wide_float(const value *v);
 /* Small constant whose every element equals `number`; for floats the bits must be its (so -0 is not 0). */
 bool npuc_is_exactly(const value *v, double number);
 bool npuc_same_shape(const value *a, const value *b);

@@ -10,7 +10,7 @@ enum { Y, BASE, X, W, B, C };
 static int64_t conv_channels(const match *m) { return m->values[W]->constant->shape.dims[0]; }
 
 static bool per_conv_channel(const match *m) {
-  return npuc_is_float(m->values[W]) && m->values[C]->type == m->values[W]->type && m->values[W]->constant->shape.rank >= 3 &&
+  return npuc_is_wide_float(m->values[W]) && m->values[C]->type == m->values[W]->type && m->values[W]->constant->shape.rank >= 3 &&
          npuc_is_per_channel(m->values[C], conv_channels(m), m->values[W]->constant->shape.rank);
 }
 
@@ -19,7 +19,7 @@ static int64_t gemm_columns(const match *m) {
 }
 
 static bool per_gemm_column(const match *m) {
-  return npuc_is_float(m->values[W]) && m->values[C]->type == m->values[W]->type && npuc_is_per_column(m->values[C], gemm_columns(m)) &&
+  return npuc_is_wide_float(m->values[W]) && m->values[C]->type == m->values[W]->type && npuc_is_per_column(m->values[C], gemm_columns(m)) &&
          (!m->values[B] || npuc_is_per_column(m->values[B], gemm_columns(m)));
 }
 

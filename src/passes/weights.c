@@ -81,6 +81,8 @@ void npuc_weight_channels(const value *constant, int64_t channels, double *out) 
 
 bool npuc_is_float(const value *v) { return npuc_dtype_kind(v->type) == KIND_FLOAT; }
 
+bool npuc_is_wide_float(const value *v) { return v->type == DTYPE_F32 || v->type == DTYPE_F64; }
+
 bool npuc_is_exactly(const value *v, double number) {
   if (!v || !v->constant || npuc_tensor_elements(v->constant) < 1) return false;
   int64_t n = npuc_tensor_elements(v->constant);

@@ -73,10 +73,10 @@ typedef struct sketch {
   int32_t parameters; /* stand-ins behind them */
 } sketch;
 
-/* A mean over height and width of [N, C, H, W], spelled as a reduction. */
-static bool is_spatial_mean(const node *n) {
+/* A mean or sum over height and width of [N, C, H, W], spelled as a reduction. */
+static bool is_spatial(const node *n) {
   const tensor *axes = n->n_inputs > 1 && n->inputs[1] ? n->inputs[1]->constant : NULL;
-  if (!axes || n->inputs[0]->shape.rank != 4 || npuc_tensor_elements(axes) != 2 || !NPUC_ATTRS(reduce_attributes, n)->keepdims)
+  if (!axes || n->inputs[0]->shape.rank != 4 || npuc_tensor_elements(axes) != 2)
     return false;
   int64_t a = npuc_tensor_get_int(axes, 0), b = npuc_tensor_get_int(axes, 1);
   a = a < 0 ? a + 4 : a, b = b < 0 ? b + 4 : b;
@@ -104,6 +104,7 @@ static const struct {
     {OP_AVERAGEPOOL, {QOP_QAveragePool, 1, 3}},
     {OP_GLOBALAVERAGEPOOL, {QOP_QGlobalAveragePool, 1, 2}},
     {OP_REDUCEMEAN, {QOP_QGlobalAveragePool, 1, 2}},
+    {OP_REDUCESUM, {QOP_QGlobalAveragePool, 1, 2}},
     {OP_SOFTMAX, {QOP_QSoftmax, 1, 2}},
     {OP_LOGSOFTMAX, {QOP_QLogSoftmax, 1, 4}},
     {OP_MAXPOOL, {QOP_MaxPool, 1, 0}},
@@ -127,7 +128,7 @@ static bool sketch_of(const node *n, sketch *out) {
     if (n->op->id != sketches[i].from) continue;
     *out = sketches[i].to;
     if (out->features < 0) out->features = n->n_inputs;
-    return n->op->id != OP_REDUCEMEAN || is_spatial_mean(n);
+    return (n->op->id != OP_REDUCEMEAN && n->op->id != OP_REDUCESUM) || is_spatial(n);
   }
   return false;
 }
@@ -209,7 +210,14 @@ static int32_t paint(painter *p, const node *n) {
   return (int32_t)p->q->n_nodes - 1;
 }
 
-/* An integer graph converts as it is; a float one is painted. */
+static bool is_integer(const graph *g) {
+  for (size_t i = 0; i < g->n_inputs; i++) {
+    if (npuc_dtype_kind(g->inputs[i]->type) == KIND_FLOAT) return false;
+  }
+  return true;
+}
+
+/* An integer graph converts as it is; a float one is painted, also where all its operators exist on integers too (moves). */
 static void take_picture(npu_placer *p, const graph *g) {
   if (p->a) npuc_arena_destroy(p->a);
   p->a = npuc_arena_create();
@@ -218,7 +226,7 @@ static void take_picture(npu_placer *p, const graph *g) {
   p->n_nodes = g->n_nodes;
   p->node_of = NPUC_NEW_ARRAY(p->a, g->next_node_id, int32_t);
   int32_t index = 0;
-  if (npuc_npu_from_ir(NULL, p->a, g, &p->picture) == NPUC_OK) {
+  if (is_integer(g) && npuc_npu_from_ir(NULL, p->a, g, &p->picture) == NPUC_OK) {
     NPUC_EACH_NODE(g, n) p->node_of[n->id] = index++;
     return;
   }

@@ -136,6 +136,31 @@ static void test_float_placement(void **state) {
   npuc_arena_destroy(a);
 }
 
+/* The gate of stage quantize compares these with the places of the integer operators: they must be the same. */
+static void test_float_placement_is_that_of_the_integers(void **state) {
+  (void)state;
+  static const char head[] = "<ir_version: 10, opset_import: [\"\" : 28]> main (float[1,3,6,6] x) => ";
+  static const char *const texts[] = {
+      "(float[1,3,6,6] y) { y = Identity (x) }", /* moves alone: all of it exists on integers too, but these are floats */
+      "(float[1,3] y) <int64[2] axes = {-1, 2}> { y = ReduceSum <keepdims = 0> (x, axes) }",
+      "(float[1,3,1,1] y) <int64[2] axes = {2, 3}> { y = ReduceSum (x, axes) }",
+      "(float[1,3] y) <int64[2] axes = {2, 3}> { y = ReduceMean <keepdims = 0> (x, axes) }",
+  };
+  arena *a = npuc_arena_create();
+  npu_arch arch = load_arch(a, 16);
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    module *m = parse(npuc_arena_printf(a, "%s%s", head, texts[i]));
+    npuc_npu_place_graph(&arch, m->graphs[0]);
+    assert_string_equal(m->graphs[0]->first->place, "npu");
+    npuc_module_destroy(m);
+  }
+  module *channels = parse(npuc_arena_printf(a, "%s(float[1,6,6] y) <int64[1] axes = {1}> { y = ReduceSum <keepdims = 0> (x, axes) }", head));
+  npuc_npu_place_graph(&arch, channels->graphs[0]);
+  assert_string_equal(channels->graphs[0]->first->place, "host");
+  npuc_module_destroy(channels);
+  npuc_arena_destroy(a);
+}
+
 static void test_refusals(void **state) {
   (void)state;
   static const char *const texts[] = {
@@ -157,6 +182,6 @@ static void test_refusals(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_integer_graph), cmocka_unit_test(test_float_placement),
-                                     cmocka_unit_test(test_refusals)};
+                                     cmocka_unit_test(test_float_placement_is_that_of_the_integers), cmocka_unit_test(test_refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,16 +88,16 @@ static npuc_status run_samples(plan *p, executor *e, const quant_samples *sample
   return NPUC_OK;
 }
 
-/* Every float input had one single value in all samples. */
-static bool inputs_constant(const plan *p) {
-  bool any = false;
+/* Every float input had one single value in all samples: the first of them (others may stand before it), else NULL. */
+static const value *constant_input(const plan *p) {
+  const value *first = NULL;
   for (size_t i = 0; i < p->g->n_inputs; i++) {
     const observer *o = p->values[p->g->inputs[i]->id].seen;
     if (!o) continue;
-    any = true;
-    if (o->min < o->max) return false;
+    if (o->min < o->max) return NULL;
+    if (!first) first = p->g->inputs[i];
   }
-  return any;
+  return first;
 }
 
 npuc_status npuc_plan_calibrate(plan *p, const quant_samples *samples) {
@@ -112,9 +112,10 @@ npuc_status npuc_plan_calibrate(plan *p, const quant_samples *samples) {
   npuc_executor_destroy(e);
   NPUC_TRY(status);
   if (p->samples == 0) return npuc_fail(p->d, NPUC_DIAG_E0701, NULL, "the calibration data holds no sample");
-  if (inputs_constant(p)) {
-    return npuc_fail(p->d, NPUC_DIAG_E0702, &(diag_place){.node = p->g->inputs[0]->name}, "all %llu samples are %g everywhere", (unsigned long long)p->samples,
-                     (double)p->values[p->g->inputs[0]->id].seen->min);
+  const value *constant = constant_input(p);
+  if (constant) {
+    return npuc_fail(p->d, NPUC_DIAG_E0702, &(diag_place){.node = constant->name}, "all %llu samples are %g everywhere", (unsigned long long)p->samples,
+                     (double)p->values[constant->id].seen->min);
   }
   return NPUC_OK;
 }

@@ -323,6 +323,30 @@ static void reduce_over_last_axis_is_not_spatial(void **state) {
   refused(HEAD "f (float[N,4] x) => (float[N,4] y) { y = Relu (x) }", USUAL, &options, NPUC_DIAG_E0713, "y");
 }
 
+/* An index, which is not observed, stands before the constant image. */
+static npuc_status next_pair(void *user, diag *d, tensor *inputs, bool *out_more) {
+  (void)d;
+  static int64_t index = 1;
+  static float image[4] = {2, 2, 2, 2};
+  size_t *left = user;
+  *out_more = *left > 0;
+  if (*left) --*left;
+  inputs[0] = (tensor){.type = DTYPE_I64, .shape = {.rank = 1, .dims = {1}}, .data = &index, .bytes = sizeof index};
+  inputs[1] = (tensor){.type = DTYPE_F32, .shape = {.rank = 2, .dims = {1, 4}}, .data = image, .bytes = sizeof image};
+  return NPUC_OK;
+}
+
+static void the_constant_input_is_named_not_the_first(void **state) {
+  (void)state;
+  quant_options options = npuc_quant_options_default();
+  size_t left = 3;
+  outcome o = {.d = npuc_diag_create(NULL, NULL),
+               .source = npuc_test_module(HEAD "f (int64[1] i, float[1,4] image) => (float[1,1] y) { y = Gather <axis=1> (image, i) }")};
+  assert_int_not_equal(npuc_quantize(o.d, o.source, &options, &(quant_samples){next_pair, &left}, &o.integer, &o.qdq, NULL), NPUC_OK);
+  npuc_test_error_is(o.d, NPUC_DIAG_E0702, "image");
+  release(&o);
+}
+
 /* C of shape [N, 1] is one number for each row, however many rows there are. */
 static void gemm_rows_are_no_columns(void **state) {
   (void)state;
@@ -418,6 +442,7 @@ int main(void) {
       cmocka_unit_test(outputs_that_nothing_computes), cmocka_unit_test(gemm_rows_are_no_columns),
       cmocka_unit_test(one_number_of_more_axes),       cmocka_unit_test(other_floats),
       cmocka_unit_test(an_input_that_is_an_output_keeps_its_name),
+      cmocka_unit_test(the_constant_input_is_named_not_the_first),
       cmocka_unit_test(bad_options),          cmocka_unit_test(float_inside_is_found),
       cmocka_unit_test(threads_do_not_matter),
   };

@@ -17,6 +17,7 @@ typedef struct hole_list {
   hole *holes;
   size_t n, capacity;
   size_t end; /* memory beyond is untouched */
+  bool too_large;
 } hole_list;
 
 static void insert_hole(hole_list *l, size_t at, hole h) {
@@ -64,9 +65,15 @@ static size_t take(hole_list *l, size_t bytes) {
     offset = l->holes[l->n - 1].offset;
     remove_hole(l, l->n - 1);
   }
-  l->end = offset + bytes;
+  if (__builtin_add_overflow(offset, bytes, &l->end) || l->end > SIZE_MAX / 2) {
+    l->too_large = true;
+    l->end = offset;
+  }
   return offset;
 }
+
+/* To whole lines of 64 bytes; what cannot be rounded cannot be placed either. */
+static size_t in_lines(size_t bytes) { return bytes > SIZE_MAX / 2 ? SIZE_MAX : (bytes + 63) & ~(size_t)63; }
 
 size_t npuc_memory_plan(arena *scratch, live_range *ranges, size_t n) {
   size_t steps = 0;
@@ -79,9 +86,10 @@ size_t npuc_memory_plan(arena *scratch, live_range *ranges, size_t n) {
   size_t step = 0;
   for (size_t i = 0; i < n; i++) {
     for (; step < ranges[i].first; step++) { /* what was last read before this step */
-      for (size_t k = ends[step]; k; k = next[k - 1]) give_back(&list, ranges[k - 1].offset, (ranges[k - 1].bytes + 63) & ~(size_t)63);
+      for (size_t k = ends[step]; k; k = next[k - 1]) give_back(&list, ranges[k - 1].offset, in_lines(ranges[k - 1].bytes));
     }
-    ranges[i].offset = take(&list, (ranges[i].bytes + 63) & ~(size_t)63);
+    ranges[i].offset = take(&list, in_lines(ranges[i].bytes));
+    if (list.too_large) return SIZE_MAX;
     if (ranges[i].last < steps) {
       next[i] = ends[ranges[i].last];
       ends[ranges[i].last] = i + 1;

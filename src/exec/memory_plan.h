@@ -13,7 +13,7 @@ typedef struct live_range {
   size_t offset;      /* out: 64-byte aligned */
 } live_range;
 
-/* Ranges are in order of `first`. Returns the bytes of the whole. */
+/* Ranges are in order of `first`. Returns the bytes of the whole; SIZE_MAX, and offsets that mean nothing, where that is more than can be addressed. */
 size_t npuc_memory_plan(arena *scratch, live_range *ranges, size_t n);
 
 #endif

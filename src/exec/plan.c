@@ -232,16 +232,22 @@ static npuc_status plan_constants(planner *p) {
   return NPUC_OK;
 }
 
+static npuc_status too_much_memory(const planner *p) {
+  return npuc_fail(p->d, NPUC_DIAG_E0002, NULL, "the activations together have no size that can be addressed");
+}
+
 /* An output that lies in the caller's input gets memory of its own, copied at the end of a run. */
-static void plan_output_copies(planner *p) {
+static npuc_status plan_output_copies(planner *p) {
   const graph *g = p->source->graph;
   for (size_t i = 0; i < g->n_outputs; i++) {
     const exec_value *v = slot(p, g->outputs[i]);
     p->plan->copy_offsets[i] = SIZE_MAX;
     if (v->storage != STORAGE_INPUT) continue;
     p->plan->copy_offsets[i] = p->plan->memory_bytes;
+    if (v->tensor.bytes > SIZE_MAX / 2 - p->plan->memory_bytes) return too_much_memory(p);
     p->plan->memory_bytes += (v->tensor.bytes + 63) & ~(size_t)63;
   }
+  return NPUC_OK;
 }
 
 static npuc_status infer(planner *p, const shape *input_shapes) {
@@ -272,13 +278,13 @@ static npuc_status build(planner *p, const shape *input_shapes) {
     if (n) NPUC_TRY(plan_step(p, n, &p->fusions[n->id]));
   }
   plan->memory_bytes = npuc_memory_plan(p->scratch, p->ranges, p->n_ranges);
+  if (plan->memory_bytes == SIZE_MAX) return too_much_memory(p);
   for (size_t i = 0; i < n_values; i++) {
     if (plan->values[i].storage != STORAGE_MEMORY) continue;
     assert(p->ranges);
     plan->values[i].index = p->ranges[plan->values[i].index].offset;
   }
-  plan_output_copies(p);
-  return NPUC_OK;
+  return plan_output_copies(p);
 }
 
 npuc_status npuc_exec_plan_create(diag *d, const plan_source *source, const shape *input_shapes, exec_plan **out_plan) {

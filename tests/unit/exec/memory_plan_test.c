@@ -2,6 +2,7 @@
 /* Offsets of random live ranges: no two that live together overlap, the whole is not larger than all together, and simple chains reuse. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -50,6 +51,20 @@ static void random_ranges(void **state) {
   }
 }
 
+/* Four quarters of the address space are 2^64 bytes, which a sum in size_t would call none. */
+static void more_than_can_be_addressed(void **state) {
+  (void)state;
+  arena *a = npuc_arena_create();
+  live_range ranges[8];
+  for (size_t n = 2; n <= 8; n++) {
+    for (size_t i = 0; i < n; i++) ranges[i] = (live_range){.bytes = (size_t)1 << 62, .first = i, .last = SIZE_MAX};
+    assert_true(npuc_memory_plan(a, ranges, n) == SIZE_MAX);
+  }
+  ranges[0] = (live_range){.bytes = SIZE_MAX - 1, .first = 0, .last = 1};
+  assert_true(npuc_memory_plan(a, ranges, 1) == SIZE_MAX);
+  npuc_arena_destroy(a);
+}
+
 static void a_chain_takes_two_places(void **state) {
   (void)state;
   arena *a = npuc_arena_create();
@@ -60,6 +75,6 @@ static void a_chain_takes_two_places(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(random_ranges), cmocka_unit_test(a_chain_takes_two_places)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(random_ranges), cmocka_unit_test(more_than_can_be_addressed), cmocka_unit_test(a_chain_takes_two_places)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -256,12 +256,26 @@ static void test_random_nets(void **state) {
     (void)state;                          \
     each_way(build_##name);               \
   }
+/* clang-format off */
 CASE(stem)
-CASE(strided) CASE(dilated) CASE(deep) CASE(wide) CASE(depthwise) CASE(residual) CASE(pools) CASE(classifier) CASE(matrix) CASE(elementwise)
-    CASE(moves) CASE(mixed) CASE(large) CASE(streamed)
+CASE(strided)
+CASE(dilated)
+CASE(deep)
+CASE(wide)
+CASE(depthwise)
+CASE(residual)
+CASE(pools)
+CASE(classifier)
+CASE(matrix)
+CASE(elementwise)
+CASE(moves)
+CASE(mixed)
+CASE(large)
+CASE(streamed)
+/* clang-format on */
 
-    /* ResNet-20's shapes: equal bytes and the bounds of cycles that the project promises. */
-    static void test_resnet20(void **state) {
+/* ResNet-20's shapes: equal bytes and the bounds of cycles that the project promises. */
+static void test_resnet20(void **state) {
   (void)state;
   static const uint64_t bounds[] = {710000, 190000, 85000};
   for (size_t i = 0; i < 3; i++) {

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Streams of random instructions of every kind (data/, written by make_tiny.py from the document's tables): npu-decode and npuc's
-# simulator give the stored bytes and equal cycles, in every order of the queues. Where Python is, the stored files are also made again.
-# Negative control: with one bit of an instruction flipped most are refused or give other bytes.
+# simulator give the stored bytes and equal cycles, in every order of the queues (n8-33 and n16-12 hold sums beyond 64 bits).
+# Where Python is, the stored files are also made again. Negative control: with one bit of an instruction flipped most are refused or give other bytes.
 set -eu
 here=$NPUC_SOURCE_DIR/tests/decoder
 work=$NPUC_SCRATCH

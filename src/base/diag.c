@@ -96,7 +96,9 @@ static void add_locked(diag *d, diag_severity severity, diag_code code, const di
   diag_record *r = NPUC_NEW(d->memory, diag_record);
   r->severity = severity;
   r->code = code;
-  r->place.file = copy_text(d->memory, place->file ? place->file : d->file);
+  /* A slip on the command line is not about the file that happened to be in work. */
+  bool usage = npuc_diag_info(code)->status == NPUC_USAGE;
+  r->place.file = copy_text(d->memory, place->file || usage ? place->file : d->file);
   r->place.part = copy_text(d->memory, place->part);
   r->place.node = copy_text(d->memory, place->node);
   r->place.op = copy_text(d->memory, place->op);

@@ -201,8 +201,16 @@ static npuc_status merge_dims(cli *c, build *b, build_options *o) {
 }
 
 static void print_graph(void *user, const char *pass, const graph *g) {
-  (void)user;
   arena *a = npuc_arena_create();
+  const cli *c = user;
+  if (c->json) {
+    json_t *event = json_pack("{s:s, s:s, s:s}", "event", "graph", "pass", pass, "text", npuc_graph_print(a, g, &(text_options){.types = true}));
+    json_dumpf(event, stderr, JSON_COMPACT | JSON_ENSURE_ASCII);
+    fputc('\n', stderr);
+    json_decref(event);
+    npuc_arena_destroy(a);
+    return;
+  }
   fprintf(stderr, "-- after %s\n%s", pass, npuc_graph_print(a, g, &(text_options){.types = true}));
   npuc_arena_destroy(a);
 }

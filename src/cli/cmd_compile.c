@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npuc compile, and the commands of single stages: the same pipeline, from and to where the command says. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/build_options.h"
+#include "stages/open_model.h"
+#include "stages/target.h"
 
 typedef struct listening {
   cli *c;
@@ -18,17 +21,27 @@ static void on_stage(void *user, stage_id s, const char *target, const char *sta
   npuc_cli_flush(l->c);
   if (l->c->json || l->c->quiet) return;
   printf("%d %-10s %-12s %-7s %7.2f s\n", (int)s, npuc_stage_name(s), target ? target : "", status, seconds);
+  if (l->c->verbose) {
+    char *text = json_dumps(gate, JSON_COMPACT | JSON_ENSURE_ASCII);
+    printf("  gate %s\n", text ? text : "");
+    free(text);
+  }
   fflush(stdout);
 }
 
 /* What the build says about itself at the end, from the records: accuracy, cycles, placement, files. */
 static void summarize(cli *c, build *b) {
+  json_t *each = json_array();
+  npuc_cli_set(c, "targets", each);
   for (size_t i = 0; i < b->options.n_targets; i++) {
     const char *t = b->options.targets[i];
+    json_t *own = json_pack("{s:s}", "target", t);
+    json_array_append_new(each, own);
     json_t *quantized = npuc_build_record(b, STAGE_QUANTIZE, t), *verified = npuc_build_record(b, STAGE_VERIFY, t);
     json_t *metric = json_object_get(json_object_get(quantized, "gate"), "metric");
     if (metric) {
       npuc_cli_set(c, "accuracy", json_incref(metric));
+      json_object_set(own, "accuracy", metric);
       npuc_cli_say(c, "%s: top-1 float %.2f %%, integer %.2f %% of %lld samples\n", t,
                    json_number_value(json_object_get(metric, "float_top1")), json_number_value(json_object_get(metric, "integer_top1")),
                    (long long)json_integer_value(json_object_get(metric, "samples")));
@@ -36,12 +49,14 @@ static void summarize(cli *c, build *b) {
     json_t *cycles = json_object_get(verified, "cycles");
     if (cycles) {
       npuc_cli_set(c, "cycles", json_incref(cycles));
+      json_object_set(own, "cycles", cycles);
       npuc_cli_say(c, "%s: %lld cycles, array used %.1f %%; evidence: executed (simulator)\n", t, (long long)json_integer_value(cycles),
                    100.0 * json_number_value(json_object_get(verified, "utilization")));
     }
     if (!npuc_build_record(b, STAGE_BUILD, t)) continue;
     const char *artifact = npuc_arena_printf(c->arena, "%s/model.npu", npuc_build_path(b, STAGE_BUILD, t));
     npuc_cli_set(c, "artifact", json_string(artifact));
+    json_object_set_new(own, "artifact", json_string(artifact));
     npuc_cli_say(c, "%s: %s\n", t, artifact);
   }
 }
@@ -63,20 +78,26 @@ static npuc_status run_pipeline(cli *c, build *b, stage_id from, stage_id to) {
   return status;
 }
 
-/* The model is looked at before the folder is made: a slip in MODEL leaves nothing behind. */
-static npuc_status check_model(cli *c, const char *model) {
-  mapped_file *file;
-  if (npuc_build_is(model)) return NPUC_OK;
-  NPUC_TRY(npuc_file_map(c->diag, model, &file));
-  bool empty = npuc_file_size(file) == 0;
-  npuc_file_release(file);
-  return empty ? npuc_fail(c->diag, NPUC_DIAG_E0906, &(diag_place){.file = model}, "the file is empty") : NPUC_OK;
+/* Model and targets are looked at before the folder is made: a slip leaves nothing behind. *out_path is the model's file, also where MODEL names a stage of another build. */
+static npuc_status check_request(cli *c, const char *model, const char **out_path) {
+  opened_model found;
+  NPUC_TRY(npuc_model_find(c->diag, c->arena, model, &found));
+  if (found.kind != MODEL_ONNX) return npuc_fail(c->diag, NPUC_DIAG_E0906, &(diag_place){.file = model}, "it is a program for an NPU, not a model");
+  const char **targets;
+  size_t n = npuc_cli_list(&c->line, c->arena, "--target", &targets);
+  for (size_t i = 0; i < n; i++) {
+    target_file t;
+    NPUC_TRY(npuc_target_open(c->diag, c->arena, targets[i], &t));
+    npuc_target_close(&t);
+  }
+  *out_path = found.path;
+  return NPUC_OK;
 }
 
 /* Opens or makes the build and runs [from, to]; what is struck first is done again. */
 static npuc_status in_build(cli *c, const char *folder, const char *model, stage_id from, stage_id to, stage_id strike) {
   build *b = NULL;
-  if (model) NPUC_TRY(check_model(c, model));
+  if (model) NPUC_TRY(check_request(c, model, &model));
   npuc_status status = npuc_build_open(c->diag, c->arena, folder, model != NULL, &b);
   if (status == NPUC_OK) json_object_set_new(b->manifest, "command", json_string(c->line.text));
   if (status == NPUC_OK) status = npuc_cli_build_options(c, b, model);

@@ -42,7 +42,7 @@ static void show_stages(cli *c, build *b, json_t *list, const char **out_newest)
 
 static npuc_status run(cli *c) {
   build *b = NULL;
-  NPUC_TRY(npuc_build_open(c->diag, c->arena, c->line.arguments[0], false, &b));
+  NPUC_TRY(npuc_build_look(c->diag, c->arena, c->line.arguments[0], &b));
   recorded_targets(b);
   json_t *list = json_array();
   const char *newest = "none", *next = next_command(c, b);

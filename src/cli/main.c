@@ -43,8 +43,10 @@ static void show_progress(void *user, const char *what, uint64_t done, uint64_t 
   double now = npuc_clock_seconds();
   if (done != total && now - last < 0.1) return;
   last = now;
+  static const char *const line = "{\"event\":\"progress\",\"what\":\"%s\",\"done\":%" PRIu64 ",\"total\":%" PRIu64 "}\n";
+  if (c->log) fprintf(c->log, line, what, done, total);
   if (c->json) {
-    fprintf(stderr, "{\"event\":\"progress\",\"what\":\"%s\",\"done\":%" PRIu64 ",\"total\":%" PRIu64 "}\n", what, done, total);
+    fprintf(stderr, line, what, done, total);
   } else if (c->terminal) {
     if (done == total)
       fputs("\r\033[K", stderr);

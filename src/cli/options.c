@@ -12,7 +12,7 @@
 static const option global_options[] = {
     {"--json", 0, OPTION_FLAG, NULL, "result as one JSON document on stdout; progress and diagnostics as JSON lines on stderr"},
     {"--quiet", 'q', OPTION_FLAG, NULL, "errors only"},
-    {"--verbose", 'v', OPTION_FLAG, NULL, "more detail"},
+    {"--verbose", 'v', OPTION_FLAG, NULL, "more detail: the numbers of each stage's gate"},
     {"--color", 0, OPTION_VALUE, "auto|always|never", "colours in text output (auto: on a terminal, unless NO_COLOR is set)"},
     {"--threads", 0, OPTION_VALUE, "N", "worker threads (default: all cores); results do not depend on it"},
     {"--seed", 0, OPTION_VALUE, "N", "seed of random inputs (default 0)"},

@@ -160,11 +160,16 @@ static npuc_status check_input(const executor *e, diag *d, const tensor *inputs,
 
 /* -- plans -- */
 
+static bool fits_shapes(const exec_plan *p, const shape *shapes, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (!npuc_shape_equal(&p->input_shapes[i], &shapes[i])) return false;
+  return true;
+}
+
 static exec_plan *find_plan(executor *e) {
-  size_t bytes = e->graph->n_inputs * sizeof(shape);
   for (exec_plan **at = &e->plans; *at; at = &(*at)->next) {
     exec_plan *p = *at;
-    if (memcmp(p->input_shapes, e->shapes, bytes) != 0) continue;
+    if (!fits_shapes(p, e->shapes, e->graph->n_inputs)) continue;
     *at = p->next;
     p->next = e->plans;
     e->plans = p;

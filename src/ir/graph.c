@@ -351,8 +351,11 @@ static size_t names_in(const location *l) {
   return l ? (l->name ? 1 : 0) + l->n_derived : 0;
 }
 
+/* A node that stands for thousands names the first ones: merging stays linear in the graph. */
+enum { MAX_LOCATION_NAMES = 64 };
+
 static void add_names(const char **names, size_t *n, const location *l) {
-  for (size_t i = 0; l && i <= l->n_derived; i++) {
+  for (size_t i = 0; l && i <= l->n_derived && *n < MAX_LOCATION_NAMES; i++) {
     const char *name = i == 0 ? l->name : l->derived[i - 1];
     bool known = !name;
     for (size_t k = 0; k < *n && !known; k++) known = strcmp(names[k], name) == 0;

@@ -83,6 +83,8 @@ typedef struct build {
 
 /* Opens OUT, creating it when `create`. A folder that exists, is not empty and is no build of ours is refused (E0901). Another running npuc in it: E0902. */
 npuc_status npuc_build_open(diag *d, arena *a, const char *path, bool create, build **out_build) NPUC_MUST_USE;
+/* For looking only: no lock, nothing is written or swept, also beside a running compile. */
+npuc_status npuc_build_look(diag *d, arena *a, const char *path, build **out_build) NPUC_MUST_USE;
 void npuc_build_close(build *b);
 /* True when `path` is a folder with a manifest of ours. */
 bool npuc_build_is(const char *path);
@@ -107,6 +109,8 @@ npuc_status npuc_build_options_save(build *b) NPUC_MUST_USE;
 npuc_status npuc_build_write_model(build *b, const module *m, const char *path) NPUC_MUST_USE;
 /* Every file of OUT/weights against its name: a damaged one is removed, and the stages that may have read it are struck, with a warning (E0927). */
 npuc_status npuc_build_check_pool(build *b) NPUC_MUST_USE;
+/* The same for a reader of OUT: changes nothing, E0927 for the first damaged file. */
+npuc_status npuc_pool_verify(diag *d, arena *a, const char *out) NPUC_MUST_USE;
 
 /* OUT/module.json from the newest stage model: parts with ports, states, links, names of the source. */
 npuc_status npuc_module_json_write(build *b) NPUC_MUST_USE;

@@ -158,6 +158,20 @@ npuc_status npuc_build_open(diag *d, arena *a, const char *path, bool create, bu
   return status;
 }
 
+npuc_status npuc_build_look(diag *d, arena *a, const char *path, build **out_build) {
+  build *b = NPUC_NEW(a, build);
+  *b = (build){.path = npuc_arena_str(a, path), .arena = a, .diag = d, .lock = -1, .controls = {.limit = -1}};
+  *out_build = NULL;
+  if (!npuc_build_is(path)) {
+    npuc_status status = npuc_fail(d, NPUC_DIAG_E0903, &(diag_place){.file = path}, "there is no build in that place");
+    npuc_fix(d, "npuc compile MODEL -t refnpu-n16 -o %s", path);
+    return status;
+  }
+  NPUC_TRY(load_manifest(b));
+  *out_build = b;
+  return NPUC_OK;
+}
+
 void npuc_build_close(build *b) {
   if (!b) return;
   json_decref(b->manifest);

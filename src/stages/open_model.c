@@ -70,6 +70,7 @@ static npuc_status find_in_build(diag *d, arena *a, const char *folder, const ch
     status = npuc_fail(d, NPUC_DIAG_E0905, &(diag_place){.file = m->label}, "nothing has been imported in this build");
   if (status == NPUC_OK && !(m->path = recorded_file(a, folder, record)))
     status = npuc_fail(d, NPUC_DIAG_E0904, &(diag_place){.file = m->label}, "the manifest's record of the stage names no file");
+  if (status == NPUC_OK) status = npuc_pool_verify(d, a, folder);
   m->out = folder;
   const char *preprocess = json_string_value(json_object_get(json_object_get(manifest, "options"), "preprocess"));
   if (preprocess) m->preprocess = npuc_arena_str(a, preprocess);

@@ -22,16 +22,16 @@ static npuc_status place_in_pool(void *user, diag *d, const tensor *t, const cha
 }
 
 /* A file of the pool says in its name what it holds; others are not ours to judge. */
-static npuc_status entry_is_damaged(build *b, const char *path, const char *name, bool *out_damaged) {
+static npuc_status entry_is_damaged(diag *d, arena *a, const char *path, const char *name, bool *out_damaged) {
   enum { NAME = 32 + 4 };
   mapped_file *file;
   *out_damaged = false;
   if (strlen(name) != NAME || strcmp(name + 32, ".bin") != 0) return NPUC_OK;
-  NPUC_TRY(npuc_file_map(b->diag, path, &file));
+  NPUC_TRY(npuc_file_map(d, path, &file));
   size_t n = npuc_file_size(file);
   XXH128_hash_t h = XXH3_128bits(n ? npuc_file_bytes(file) : (const uint8_t *)"", n);
   npuc_file_release(file);
-  *out_damaged = strncmp(name, npuc_arena_printf(b->arena, "%016" PRIx64 "%016" PRIx64, (uint64_t)h.high64, (uint64_t)h.low64), 32) != 0;
+  *out_damaged = strncmp(name, npuc_arena_printf(a, "%016" PRIx64 "%016" PRIx64, (uint64_t)h.high64, (uint64_t)h.low64), 32) != 0;
   return NPUC_OK;
 }
 
@@ -44,7 +44,7 @@ npuc_status npuc_build_check_pool(build *b) {
   for (size_t i = 0; i < n; i++) {
     const char *path = npuc_path_join(b->arena, folder, names[i]);
     bool damaged;
-    NPUC_TRY(entry_is_damaged(b, path, names[i], &damaged));
+    NPUC_TRY(entry_is_damaged(b->diag, b->arena, path, names[i], &damaged));
     if (!damaged) continue;
     NPUC_TRY(npuc_path_remove(b->diag, path));
     n_damaged++;
@@ -53,6 +53,24 @@ npuc_status npuc_build_check_pool(build *b) {
   npuc_warn(b->diag, NPUC_DIAG_E0927, &(diag_place){.file = folder}, "%zu of its files did not hold what their names say: removed",
             n_damaged);
   return npuc_build_strike(b, STAGE_IMPORT, NULL);
+}
+
+npuc_status npuc_pool_verify(diag *d, arena *a, const char *out) {
+  const char *folder = npuc_path_join(a, out, "weights");
+  char **names;
+  size_t n;
+  if (!npuc_path_is_dir(folder)) return NPUC_OK;
+  NPUC_TRY(npuc_dir_list(d, a, folder, &names, &n));
+  for (size_t i = 0; i < n; i++) {
+    const char *path = npuc_path_join(a, folder, names[i]);
+    bool damaged;
+    NPUC_TRY(entry_is_damaged(d, a, path, names[i], &damaged));
+    if (!damaged) continue;
+    npuc_status status = npuc_fail(d, NPUC_DIAG_E0927, &(diag_place){.file = path}, "the file does not hold what its name says");
+    npuc_fix(d, "npuc compile %s", out);
+    return status;
+  }
+  return NPUC_OK;
 }
 
 npuc_status npuc_build_write_model(build *b, const module *m, const char *path) {

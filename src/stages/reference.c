@@ -29,7 +29,12 @@ static npuc_status load_inputs(reference *r) {
     tensor *t = &r->inputs.inputs[i];
     npuc_tensor_release(t);
     NPUC_TRY(npuc_npy_read(r->b->diag, file_of(r, "/inputs", r->graph->inputs[i]->name), t));
-    size_t n = t->shape.rank > 0 ? (size_t)t->shape.dims[0] : 1;
+    shape one = r->graph->inputs[i]->shape; /* of a sample: a fixed batch is part of it */
+    if (one.rank > 0 && !dim_is_number(one.dims[0])) one.dims[0] = 1;
+    int64_t elements = 0;
+    if (!npuc_shape_elements(&one, &elements) || elements == 0 || npuc_tensor_elements(t) % elements)
+      return npuc_fail(r->b->diag, NPUC_DIAG_E0919, &(diag_place){.file = r->b->options.reference, .node = r->graph->inputs[i]->name}, "the input's file holds no whole samples");
+    size_t n = (size_t)(npuc_tensor_elements(t) / elements);
     if (i > 0 && n != r->inputs.n_samples)
       return npuc_fail(r->b->diag, NPUC_DIAG_E0919, &(diag_place){.file = r->b->options.reference},
                        "the inputs have different numbers of samples");

@@ -10,7 +10,7 @@
 #include "stages/stages.h"
 #include "stages/target.h"
 
-static const double least_sqnr_db = 20.0;
+static const double least_sqnr_db = 20.0, least_agreement = 0.9;
 
 /* -- options from the target -- */
 
@@ -125,17 +125,33 @@ static npuc_status run_calibration(stage_work *w, const graph *g, sqnr_state *s,
   return status;
 }
 
+/* An output of indices (ArgMax) agrees or not. */
+static npuc_status judge_indices(stage_work *w, const char *name, const comparison *c, json_t *list) {
+  double agreement = c->elements ? 1.0 - (double)c->different / (double)c->elements : 1.0;
+  json_t *entry = npuc_comparison_json(name, c);
+  json_object_set_new(entry, "agreement", json_real(agreement));
+  json_array_append_new(list, entry);
+  if (agreement >= least_agreement) return NPUC_OK;
+  json_object_set_new(w->gate, "pass", json_false());
+  return npuc_fail(w->b->diag, NPUC_DIAG_E0915, &(diag_place){.file = w->b->path, .node = name},
+                   "%.1f %% of the indices agree over the calibration samples; %.0f %% are needed", 100.0 * agreement, 100.0 * least_agreement);
+}
+
 static npuc_status judge_sqnr(stage_work *w, const sqnr_state *s) {
   json_t *list = json_array();
+  json_object_set_new(w->gate, "outputs", list);
   double worst = INFINITY;
   const char *name = NULL;
   for (size_t k = 0; k < s->integers->n_outputs; k++) {
     const comparison *c = &s->sums[k].result;
+    if (!s->integers->outputs[k]->quant && npuc_dtype_is_integer(s->integers->outputs[k]->type)) { /* indices: a distance between them means nothing */
+      NPUC_TRY(judge_indices(w, s->integers->outputs[k]->name, c, list));
+      continue;
+    }
     json_array_append_new(list, npuc_comparison_json(s->integers->outputs[k]->name, c));
     if (!(c->sqnr_db >= worst) && !isnan(worst)) worst = c->sqnr_db, name = s->integers->outputs[k]->name;
   }
   bool pass = worst >= least_sqnr_db;
-  json_object_set_new(w->gate, "outputs", list);
   json_object_set_new(w->gate, "sqnr_db", npuc_json_number(worst));
   json_object_set_new(w->gate, "least_sqnr_db", json_real(least_sqnr_db));
   json_object_set_new(w->gate, "pass", json_boolean(pass));

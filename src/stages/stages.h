@@ -9,6 +9,8 @@
 #include "stages/build.h"
 #include "stages/runner.h"
 
+enum { STAGE_MAX_OUTPUTS = 512 };
+
 /* One stage at work: it fills gate, extras and outputs; the pipeline records them. */
 typedef struct stage_work {
   build *b;
@@ -16,7 +18,7 @@ typedef struct stage_work {
   const char *target;     /* name, NULL for stages without */
   json_t *gate;           /* {"pass": bool, ...numbers} */
   json_t *extras;         /* further members of the stage's record: rewrites, metrics, notes */
-  const char *outputs[8]; /* relative to OUT; the first is the stage's model or artifact */
+  const char *outputs[STAGE_MAX_OUTPUTS]; /* relative to OUT; the first is the stage's model or artifact */
   size_t n_outputs;
 } stage_work;
 

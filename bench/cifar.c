@@ -79,7 +79,8 @@ static void judge(const float *logits, size_t index, int label, const recorded *
 }
 
 /* Runs all records once. */
-static npuc_status run_all(executor *e, diag *d, const settings *s, const unsigned char *data, size_t count, const recorded *logits, result *out) {
+static npuc_status run_all(executor *e, diag *d, const settings *s, const unsigned char *data, size_t count, const recorded *logits,
+                           result *out) {
   float *x = npuc_buffer_create(s->batch * PIXELS * sizeof *x);
   npuc_status status = NPUC_OK;
   *out = (result){0};
@@ -91,7 +92,8 @@ static npuc_status run_all(executor *e, diag *d, const settings *s, const unsign
     status = npuc_executor_run(e, d, &in, &y);
     out->seconds += seconds(CLOCK_MONOTONIC) - start;
     out->cpu += seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-    for (size_t k = 0; k < n && status == NPUC_OK; k++) judge((const float *)y.data + k * CLASSES, i + k, data[(i + k) * RECORD], logits, out);
+    for (size_t k = 0; k < n && status == NPUC_OK; k++)
+      judge((const float *)y.data + k * CLASSES, i + k, data[(i + k) * RECORD], logits, out);
   }
   npuc_buffer_destroy(x);
   return status;
@@ -110,8 +112,9 @@ static npuc_status bench(const settings *s, diag *d) {
   for (size_t r = 0; r < s->repeat && count; r++) {
     result all;
     NPUC_TRY(run_all(e, d, s, data, count, &logits, &all));
-    printf("%s batch %zu threads %zu: %zu images, %.3f s, cpu %.4f ms an image, top-1 %.2f, activations %zu bytes\n", s->model, s->batch, s->threads, count,
-           all.seconds, 1e3 * all.cpu / (double)count, 100.0 * (double)all.good / (double)count, npuc_executor_memory(e));
+    printf("%s batch %zu threads %zu: %zu images, %.3f s, cpu %.4f ms an image, top-1 %.2f, activations %zu bytes\n", s->model, s->batch,
+           s->threads, count, all.seconds, 1e3 * all.cpu / (double)count, 100.0 * (double)all.good / (double)count,
+           npuc_executor_memory(e));
     if (logits.count) printf("largest difference to %zu recorded logits: %.3g\n", logits.count, all.most_different);
   }
   free(data);

@@ -15,10 +15,20 @@ static double seconds(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static kernel_window square(int64_t batch, int64_t channels, int64_t out_channels, int64_t group, int64_t size, int64_t kernel, int64_t stride) {
+static kernel_window square(int64_t batch, int64_t channels, int64_t out_channels, int64_t group, int64_t size, int64_t kernel,
+                            int64_t stride) {
   int64_t out = (size + 2 * (kernel / 2) - kernel) / stride + 1, pad = kernel / 2;
-  return (kernel_window){.batch = batch, .channels = channels, .out_channels = out_channels, .group = group, .in = {1, size, size}, .out = {1, out, out},
-                         .kernel = {1, kernel, kernel}, .stride = {1, stride, stride}, .begin = {0, pad, pad}, .end = {0, pad, pad}, .dilation = {1, 1, 1}};
+  return (kernel_window){.batch = batch,
+                         .channels = channels,
+                         .out_channels = out_channels,
+                         .group = group,
+                         .in = {1, size, size},
+                         .out = {1, out, out},
+                         .kernel = {1, kernel, kernel},
+                         .stride = {1, stride, stride},
+                         .begin = {0, pad, pad},
+                         .end = {0, pad, pad},
+                         .dilation = {1, 1, 1}};
 }
 
 typedef struct buffers {
@@ -29,7 +39,10 @@ typedef struct buffers {
 static void run(const kernel_set *kernels, const kernel_window *g, const buffers *b, int is_i8) {
   if (is_i8) {
     int32_t *p = b->parameters;
-    conv_i8 conv = {.g = *g, .x = {.data = b->x, .zero_point = 3}, .packed = b->packed, .y = {.data = b->y, .lo = 0, .hi = 255},
+    conv_i8 conv = {.g = *g,
+                    .x = {.data = b->x, .zero_point = 3},
+                    .packed = b->packed,
+                    .y = {.data = b->y, .lo = 0, .hi = 255},
                     .scale = {.bias = p, .m = p + g->out_channels, .s = p + 2 * g->out_channels}};
     npuc_conv_i8(kernels, NULL, &conv, b->scratch);
   } else {
@@ -43,8 +56,9 @@ static void measure(const kernel_set *kernels, const char *name, kernel_window g
   size_t scratch, packed = is_i8 ? npuc_conv_i8_packed_elements(&g) : npuc_conv_packed_elements(g.group, g.out_channels, taps);
   if (!(is_i8 ? npuc_conv_i8_scratch(&g, 1, &scratch) : npuc_conv_f32_scratch(&g, 1, &scratch))) return;
   size_t x = (size_t)(g.batch * g.channels * window_volume(g.in)), w = (size_t)(g.out_channels * taps);
-  buffers b = {npuc_buffer_create(x * 4), npuc_buffer_create(w * 4), npuc_buffer_create(packed * 4), npuc_buffer_create((size_t)outputs * 4),
-               npuc_buffer_create(scratch), npuc_buffer_create((size_t)g.out_channels * 12)};
+  buffers b = {npuc_buffer_create(x * 4),      npuc_buffer_create(w * 4),
+               npuc_buffer_create(packed * 4), npuc_buffer_create((size_t)outputs * 4),
+               npuc_buffer_create(scratch),    npuc_buffer_create((size_t)g.out_channels * 12)};
   for (int64_t o = 0; o < g.out_channels; o++) {
     b.parameters[g.out_channels + o] = 1500000000;
     b.parameters[2 * g.out_channels + o] = 40;
@@ -62,7 +76,8 @@ static void measure(const kernel_set *kernels, const char *name, kernel_window g
     if (time < best) best = time;
   }
   printf("%-4s %-22s %8.3f ms  %7.2f GMAC/s\n", is_i8 ? "i8" : "f32", name, 1e3 * best, (double)(outputs * taps) / best * 1e-9);
-  npuc_buffer_destroy(b.x), npuc_buffer_destroy(b.w), npuc_buffer_destroy(b.packed), npuc_buffer_destroy(b.y), npuc_buffer_destroy(b.scratch);
+  npuc_buffer_destroy(b.x), npuc_buffer_destroy(b.w), npuc_buffer_destroy(b.packed), npuc_buffer_destroy(b.y),
+      npuc_buffer_destroy(b.scratch);
   npuc_buffer_destroy(b.parameters);
 }
 

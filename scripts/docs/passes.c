@@ -10,16 +10,23 @@ static const char *parity_name(parity p) {
 }
 
 static void print_head(void) {
-  printf("# Passes\n\n"
-         "Written by `make docs` from `src/passes/passes.def`, `src/passes/pipelines.c` and the patterns.\n\n"
-         "A pass is a function from graph to graph. The manager (`src/passes/manager.c`) runs a pipeline over every part of the module, verifies the graph\n"
-         "after each pass, and records what fired, how often and where first. `--print-after PASS|all` shows the graph, `--stop-after PASS` ends early,\n"
-         "`--pass-limit N` allows N rewrites and no more: bisect with it to the rewrite that does harm.\n\n"
-         "Every rewrite has a parity, and the stage's gate is that of the weakest that fired: `exact`, equal bit for bit; `reassociating`, floats differ by\n"
-         "rounding (at most 1e-5 of the largest, 100 dB). Each pattern has cases in `tests/passes/*.txt` where it fires and where it must not; every\n"
-         "case is run by the executor before and after, too (`tests/unit/passes/golden_test.c`; `NPUC_BLESS=1` writes the expected texts anew).\n\n"
-         "What replaces a node takes its name, so stages can be compared value by value. Names of the source that had to be changed are kept in\n"
-         "the module's metadata (`src/passes/names.h`).\n\n");
+  printf(
+      "# Passes\n\n"
+      "Written by `make docs` from `src/passes/passes.def`, `src/passes/pipelines.c` and the patterns.\n\n"
+      "A pass is a function from graph to graph. The manager (`src/passes/manager.c`) runs a pipeline over every part of the module, "
+      "verifies the graph\n"
+      "after each pass, and records what fired, how often and where first. `--print-after PASS|all` shows the graph, `--stop-after PASS` "
+      "ends early,\n"
+      "`--pass-limit N` allows N rewrites and no more: bisect with it to the rewrite that does harm.\n\n"
+      "Every rewrite has a parity, and the stage's gate is that of the weakest that fired: `exact`, equal bit for bit; `reassociating`, "
+      "floats differ by\n"
+      "rounding (at most 1e-5 of the largest, 100 dB). Each pattern has cases in `tests/passes/*.txt` where it fires and where it must "
+      "not; every\n"
+      "case is run by the executor before and after, too (`tests/unit/passes/golden_test.c`; `NPUC_BLESS=1` writes the expected texts "
+      "anew).\n\n"
+      "What replaces a node takes its name, so stages can be compared value by value. Names of the source that had to be changed are kept "
+      "in\n"
+      "the module's metadata (`src/passes/names.h`).\n\n");
 }
 
 static void print_pipeline(const char *name, const char *purpose) {
@@ -32,7 +39,8 @@ static void print_pipeline(const char *name, const char *purpose) {
 
 static void print_pass(const pass_info *pass) {
   printf("### %s\n\n%s.\n\nParity: %s.", pass->name, pass->summary, parity_name(pass->parity));
-  if (pass->requires) printf(" Requires:%s%s.", pass->requires & GRAPH_SHAPES ? " shapes" : "", pass->requires & GRAPH_STATIC ? " static dims" : "");
+  if (pass->requires)
+    printf(" Requires:%s%s.", pass->requires & GRAPH_SHAPES ? " shapes" : "", pass->requires & GRAPH_STATIC ? " static dims" : "");
   if (pass->breaks) printf(" Breaks: shapes.");
   printf("\n\n");
   size_t n;
@@ -59,9 +67,13 @@ int main(void) {
   size_t n;
   const pass_info *passes = npuc_pass_table(&n);
   for (size_t i = 0; i < n; i++) print_pass(&passes[i]);
-  printf("## Adding a rewrite\n\n"
-         "Write the pattern in the file of its concern (`src/ir/rewrite.h` has the language): root and captures, a condition that only looks, a rewrite that\n"
-         "builds and replaces. Give it a name, its algebra and its parity, put it into the file's list, and add a case that fires it and one that is\n"
-         "near and must not. What needs more than a pattern is a pass of its own: a line in `passes.def` and a function `npuc_pass_SYMBOL`.\n");
+  printf(
+      "## Adding a rewrite\n\n"
+      "Write the pattern in the file of its concern (`src/ir/rewrite.h` has the language): root and captures, a condition that only looks, "
+      "a rewrite that\n"
+      "builds and replaces. Give it a name, its algebra and its parity, put it into the file's list, and add a case that fires it and one "
+      "that is\n"
+      "near and must not. What needs more than a pattern is a pass of its own: a line in `passes.def` and a function "
+      "`npuc_pass_SYMBOL`.\n");
   return 0;
 }

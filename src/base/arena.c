@@ -171,12 +171,22 @@ void *npuc_arena_grow(arena *a, void *array, size_t count, size_t need, size_t e
 
 size_t npuc_arena_used(const arena *a) { return a->used; }
 
+/* calloc's pages are zeroed by the system when they are first touched: a large claim costs nothing until it is used. The block's own
+ * address stands before the aligned one. */
 void *npuc_buffer_create(size_t bytes) {
-  if (bytes > SIZE_MAX - 64) return NULL;
-  size_t rounded = bytes ? (bytes + 63) & ~(size_t)63 : 64;
-  void *p = aligned_alloc(64, rounded);
-  if (p) memset(p, 0, rounded);
-  return p;
+  enum { ALIGN = 64 };
+  if (bytes > SIZE_MAX / 2) return NULL;
+  char *whole = calloc(1, bytes + ALIGN + sizeof(void *));
+  if (!whole) return NULL;
+  char *first = whole + sizeof(void *);
+  char *aligned = first + (ALIGN - (uintptr_t)first % ALIGN) % ALIGN;
+  memcpy(aligned - sizeof(void *), &whole, sizeof(void *));
+  return aligned;
 }
 
-void npuc_buffer_destroy(void *buffer) { free(buffer); }
+void npuc_buffer_destroy(void *buffer) {
+  if (!buffer) return;
+  void *whole;
+  memcpy(&whole, (char *)buffer - sizeof(void *), sizeof(void *));
+  free(whole);
+}

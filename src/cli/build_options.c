@@ -204,7 +204,8 @@ static void print_graph(void *user, const char *pass, const graph *g) {
   arena *a = npuc_arena_create();
   const cli *c = user;
   if (c->json) {
-    json_t *event = json_pack("{s:s, s:s, s:s}", "event", "graph", "pass", pass, "text", npuc_graph_print(a, g, &(text_options){.types = true}));
+    json_t *event =
+        json_pack("{s:s, s:s, s:s}", "event", "graph", "pass", pass, "text", npuc_graph_print(a, g, &(text_options){.types = true}));
     json_dumpf(event, stderr, JSON_COMPACT | JSON_ENSURE_ASCII);
     fputc('\n', stderr);
     json_decref(event);

@@ -82,7 +82,8 @@ static npuc_status run_pipeline(cli *c, build *b, stage_id from, stage_id to) {
 static npuc_status check_request(cli *c, const char *model, const char **out_path) {
   opened_model found;
   NPUC_TRY(npuc_model_find(c->diag, c->arena, model, &found));
-  if (found.kind != MODEL_ONNX) return npuc_fail(c->diag, NPUC_DIAG_E0906, &(diag_place){.file = model}, "it is a program for an NPU, not a model");
+  if (found.kind != MODEL_ONNX)
+    return npuc_fail(c->diag, NPUC_DIAG_E0906, &(diag_place){.file = model}, "it is a program for an NPU, not a model");
   const char **targets;
   size_t n = npuc_cli_list(&c->line, c->arena, "--target", &targets);
   for (size_t i = 0; i < n; i++) {
@@ -154,7 +155,8 @@ static const option_group *const model_groups[] = {&npuc_cli_model_group, &npuc_
 static const char *const compile_examples[] = {
     "npuc compile examples/demo/model.onnx -t refnpu-n16 -o out --calib examples/demo/calib.npy --eval examples/demo/test.npy --preprocess "
     "scale=1/255,mean=0.5:0.5:0.5,std=0.25:0.25:0.25",
-    "npuc compile examples/demo/model.onnx -t refnpu-n8 -t refnpu-n32 -o out2 --calib examples/demo/calib.npy --preprocess scale=1/255,mean=0.5:0.5:0.5,std=0.25:0.25:0.25",
+    "npuc compile examples/demo/model.onnx -t refnpu-n8 -t refnpu-n32 -o out2 --calib examples/demo/calib.npy --preprocess "
+    "scale=1/255,mean=0.5:0.5:0.5,std=0.25:0.25:0.25",
     NULL};
 
 const command npuc_command_compile = {.name = "compile",

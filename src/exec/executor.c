@@ -13,16 +13,16 @@ struct executor {
   const graph *graph;
   exec_options options;
   kernel_set kernels;
-  tensor *constants;   /* by value id: aligned, of the graph or our own copy */
-  void **owned;        /* by value id: the copy, or NULL */
-  void **prepared;     /* by node id */
-  exec_plan *plans;    /* latest used first */
+  tensor *constants;       /* by value id: aligned, of the graph or our own copy */
+  void **owned;            /* by value id: the copy, or NULL */
+  void **prepared;         /* by node id */
+  exec_plan *plans;        /* latest used first */
   const exec_plan *latest; /* of the last good run */
   char *memory;
   size_t memory_bytes;
   void *scratch;
   size_t scratch_bytes;
-  shape *shapes; /* [graph->n_inputs]: of the run being started */
+  shape *shapes;  /* [graph->n_inputs]: of the run being started */
   void **aligned; /* [graph->n_inputs]: copy of an input that came at an odd address */
   size_t *aligned_bytes;
 };
@@ -142,10 +142,12 @@ static npuc_status check_input(const executor *e, diag *d, const tensor *inputs,
   const tensor *t = &inputs[i];
   if (t->type != v->type) {
     diag_place place = {.node = v->name};
-    return npuc_fail(d, NPUC_DIAG_E0601, &place, "input \"%s\" is %s, and %s was given", v->name, npuc_dtype_name(v->type), npuc_dtype_name(t->type));
+    return npuc_fail(d, NPUC_DIAG_E0601, &place, "input \"%s\" is %s, and %s was given", v->name, npuc_dtype_name(v->type),
+                     npuc_dtype_name(t->type));
   }
   if (v->shape.rank < 0) return NPUC_OK;
-  if (t->shape.rank != v->shape.rank) return bad_input(d, v, "input \"%s\": rank of axis count %d: %lld wanted, %lld given", v->shape.rank, t->shape.rank, 0);
+  if (t->shape.rank != v->shape.rank)
+    return bad_input(d, v, "input \"%s\": rank of axis count %d: %lld wanted, %lld given", v->shape.rank, t->shape.rank, 0);
   for (int32_t axis = 0; axis < v->shape.rank; axis++) {
     dim declared = v->shape.dims[axis], given = t->shape.dims[axis];
     if (dim_is_symbol(declared)) {
@@ -153,7 +155,8 @@ static npuc_status check_input(const executor *e, diag *d, const tensor *inputs,
       if (bound < 0) continue;
       declared = bound;
     }
-    if (dim_is_number(declared) && declared != given) return bad_input(d, v, "input \"%s\", axis %d: %lld wanted, %lld given", declared, given, axis);
+    if (dim_is_number(declared) && declared != given)
+      return bad_input(d, v, "input \"%s\", axis %d: %lld wanted, %lld given", declared, given, axis);
   }
   return NPUC_OK;
 }
@@ -181,8 +184,11 @@ static exec_plan *find_plan(executor *e) {
 static npuc_status plan_for(executor *e, diag *d, exec_plan **out_plan) {
   *out_plan = find_plan(e);
   if (*out_plan) return NPUC_OK;
-  plan_source source = {.graph = e->graph, .keep_all = e->options.keep_all, .fuse = !e->options.keep_all && !e->options.observe,
-                        .constants = e->constants, .prepared = e->prepared};
+  plan_source source = {.graph = e->graph,
+                        .keep_all = e->options.keep_all,
+                        .fuse = !e->options.keep_all && !e->options.observe,
+                        .constants = e->constants,
+                        .prepared = e->prepared};
   NPUC_TRY(npuc_exec_plan_create(d, &source, e->shapes, out_plan));
   (*out_plan)->next = e->plans;
   e->plans = *out_plan;
@@ -247,8 +253,14 @@ static npuc_status show(const executor *e, const exec_plan *p, const value *v) {
 
 static npuc_status run_step(executor *e, diag *d, const exec_plan *p, const exec_step *s) {
   if (!s->skip) {
-    eval_context c = {.d = d, .pool = e->options.pool, .node = s->node, .scratch = grow_scratch, .user = e, .kernels = &e->kernels,
-                      .prepared = s->prepared, .epilogue = s->epilogue};
+    eval_context c = {.d = d,
+                      .pool = e->options.pool,
+                      .node = s->node,
+                      .scratch = grow_scratch,
+                      .user = e,
+                      .kernels = &e->kernels,
+                      .prepared = s->prepared,
+                      .epilogue = s->epilogue};
     if (!s->node->op->eval) {
       diag_place place = {.node = s->node->name, .op = s->node->op->type};
       return npuc_fail(d, NPUC_DIAG_E0602, &place, "the executor does not run %s", s->node->op->type);

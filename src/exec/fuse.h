@@ -7,10 +7,10 @@
 #include "ir/op.h"
 
 typedef struct fusion {
-  bool absorbed;      /* runs as part of another node, or (a Conv that absorbed) at another node's place */
-  const node *root;   /* of the last absorbed node: the Conv, which runs here */
-  const node *last;   /* of a Conv that absorbed nodes: the last of them; else NULL */
-  const value *add;   /* other operand of the Add, or NULL */
+  bool absorbed;    /* runs as part of another node, or (a Conv that absorbed) at another node's place */
+  const node *root; /* of the last absorbed node: the Conv, which runs here */
+  const node *last; /* of a Conv that absorbed nodes: the last of them; else NULL */
+  const value *add; /* other operand of the Add, or NULL */
   float clip_lo, clip_hi;
 } fusion;
 

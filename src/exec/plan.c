@@ -17,10 +17,10 @@ typedef struct planner {
   diag *d;
   const plan_source *source;
   exec_plan *plan;
-  const fact *facts;      /* by value id */
-  size_t *last_use;       /* by value id: last step that reads it; SIZE_MAX for outputs */
-  const fusion *fusions;  /* by node id */
-  live_range *ranges;     /* storages in order of their first step */
+  const fact *facts;     /* by value id */
+  size_t *last_use;      /* by value id: last step that reads it; SIZE_MAX for outputs */
+  const fusion *fusions; /* by node id */
+  live_range *ranges;    /* storages in order of their first step */
   size_t n_ranges, ranges_capacity;
   arena *scratch;
 } planner;
@@ -89,9 +89,12 @@ static bool is_view(const node *n) {
     case OP_FLATTEN:
     case OP_SQUEEZE:
     case OP_UNSQUEEZE:
-    case OP_IDENTITY: return true;
-    case OP_DROPOUT: return (n->n_outputs < 2 || !n->outputs[1]) && (n->n_inputs < 3 || !n->inputs[2]);
-    default: return false;
+    case OP_IDENTITY:
+      return true;
+    case OP_DROPOUT:
+      return (n->n_outputs < 2 || !n->outputs[1]) && (n->n_inputs < 3 || !n->inputs[2]);
+    default:
+      return false;
   }
 }
 
@@ -100,12 +103,14 @@ static bool is_view(const node *n) {
 static bool may_overwrite(const planner *p, const node *n, int32_t i, const exec_value *y, size_t step) {
   if (p->source->keep_all || i >= n->n_inputs || !n->inputs[i]) return false;
   const exec_value *x = slot(p, n->inputs[i]);
-  if (x->storage != STORAGE_MEMORY || x->tensor.type != y->tensor.type || !npuc_shape_equal(&x->tensor.shape, &y->tensor.shape)) return false;
+  if (x->storage != STORAGE_MEMORY || x->tensor.type != y->tensor.type || !npuc_shape_equal(&x->tensor.shape, &y->tensor.shape))
+    return false;
   if (p->ranges[x->index].last > step) return false;
   for (int32_t k = 0; k < n->n_inputs; k++) { /* another view of the same bytes, read in another order */
     if (k == i || !n->inputs[k]) continue;
     const exec_value *other = slot(p, n->inputs[k]);
-    if (other->storage == STORAGE_MEMORY && other->index == x->index && !npuc_shape_equal(&other->tensor.shape, &x->tensor.shape)) return false;
+    if (other->storage == STORAGE_MEMORY && other->index == x->index && !npuc_shape_equal(&other->tensor.shape, &x->tensor.shape))
+      return false;
   }
   return true;
 }
@@ -113,7 +118,8 @@ static bool may_overwrite(const planner *p, const node *n, int32_t i, const exec
 static int32_t overwritten_input(const planner *p, const node *n, const exec_value *y, size_t step) {
   if (!(n->op->traits & TRAIT_ELEMENTWISE) || n->n_outputs != 1) return -1;
   if (may_overwrite(p, n, 0, y, step)) return 0;
-  bool two = n->op->id == OP_ADD || n->op->id == OP_SUB || n->op->id == OP_MUL || n->op->id == OP_DIV || n->op->id == OP_QADD || n->op->id == OP_QMUL;
+  bool two = n->op->id == OP_ADD || n->op->id == OP_SUB || n->op->id == OP_MUL || n->op->id == OP_DIV || n->op->id == OP_QADD ||
+             n->op->id == OP_QMUL;
   return two && may_overwrite(p, n, 1, y, step) ? 1 : -1;
 }
 

@@ -18,7 +18,7 @@ typedef struct exec_value {
   const value *value;
   tensor tensor; /* type, shape, bytes; data set per run for inputs and memory */
   storage_kind storage;
-  size_t index;  /* graph input, or storage number for MEMORY (its offset after planning) */
+  size_t index; /* graph input, or storage number for MEMORY (its offset after planning) */
 } exec_value;
 
 typedef struct exec_step {
@@ -27,8 +27,8 @@ typedef struct exec_step {
   tensor **outputs;      /* [node->n_outputs] */
   const void *prepared;
   const eval_epilogue *epilogue; /* what was fused into the node, or NULL */
-  const node *last;      /* the node whose outputs these are: `node`, or the last fused one */
-  bool skip;             /* outputs are constants or views: nothing to compute */
+  const node *last;              /* the node whose outputs these are: `node`, or the last fused one */
+  bool skip;                     /* outputs are constants or views: nothing to compute */
 } exec_step;
 
 typedef struct exec_plan exec_plan;
@@ -46,8 +46,8 @@ struct exec_plan {
 /* What plans share: made once per executor. */
 typedef struct plan_source {
   const graph *graph;
-  bool keep_all;   /* no memory is used twice */
-  bool fuse;       /* nodes may be merged: nobody looks at values between them */
+  bool keep_all;           /* no memory is used twice */
+  bool fuse;               /* nodes may be merged: nobody looks at values between them */
   const tensor *constants; /* by value id; aligned */
   void *const *prepared;   /* by node id; entries may be NULL */
 } plan_source;

@@ -13,13 +13,9 @@ const attr_field *npuc_op_attribute(const op_def *op, const char *name) {
   return NULL;
 }
 
-static const void *field_of(const void *attributes, const attr_field *f) {
-  return (const char *)attributes + f->offset;
-}
+static const void *field_of(const void *attributes, const attr_field *f) { return (const char *)attributes + f->offset; }
 
-static void *field_in(void *attributes, const attr_field *f) {
-  return (char *)attributes + f->offset;
-}
+static void *field_in(void *attributes, const attr_field *f) { return (char *)attributes + f->offset; }
 
 void npuc_attributes_default(const op_def *op, void *attributes) {
   if (!op->attributes_bytes) return;
@@ -28,12 +24,24 @@ void npuc_attributes_default(const op_def *op, void *attributes) {
     const attr_field *f = &op->attributes[i];
     void *at = field_in(attributes, f);
     switch (f->kind) {
-      case ATTR_INT: *(int64_t *)at = f->default_int; break;
-      case ATTR_FLOAT: *(float *)at = f->default_float; break;
-      case ATTR_STRING: *(const char **)at = f->default_string; break;
-      case ATTR_INTS: *(int_list *)at = (int_list){0}; break;
-      case ATTR_FLOATS: *(float_list *)at = (float_list){0}; break;
-      case ATTR_TENSOR: *(const tensor **)at = NULL; break;
+      case ATTR_INT:
+        *(int64_t *)at = f->default_int;
+        break;
+      case ATTR_FLOAT:
+        *(float *)at = f->default_float;
+        break;
+      case ATTR_STRING:
+        *(const char **)at = f->default_string;
+        break;
+      case ATTR_INTS:
+        *(int_list *)at = (int_list){0};
+        break;
+      case ATTR_FLOATS:
+        *(float_list *)at = (float_list){0};
+        break;
+      case ATTR_TENSOR:
+        *(const tensor **)at = NULL;
+        break;
     }
   }
 }
@@ -41,8 +49,12 @@ void npuc_attributes_default(const op_def *op, void *attributes) {
 static void clone_field(module *to, const attr_field *f, const void *from, void *at) {
   arena *a = to->arena;
   switch (f->kind) {
-    case ATTR_INT: *(int64_t *)at = *(const int64_t *)from; break;
-    case ATTR_FLOAT: *(float *)at = *(const float *)from; break;
+    case ATTR_INT:
+      *(int64_t *)at = *(const int64_t *)from;
+      break;
+    case ATTR_FLOAT:
+      *(float *)at = *(const float *)from;
+      break;
     case ATTR_STRING: {
       const char *text = *(const char *const *)from;
       *(const char **)at = text ? npuc_intern(to->names, text) : NULL;
@@ -78,9 +90,7 @@ void *npuc_attributes_clone(module *to, const op_def *op, const void *attributes
   return copy;
 }
 
-static bool equal_strings(const char *a, const char *b) {
-  return a == b || (a && b && strcmp(a, b) == 0);
-}
+static bool equal_strings(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
 
 static bool equal_lists(const void *a, int32_t n_a, const void *b, int32_t n_b, size_t element) {
   return n_a == n_b && (n_a <= 0 || memcmp(a, b, (size_t)n_a * element) == 0);
@@ -89,9 +99,12 @@ static bool equal_lists(const void *a, int32_t n_a, const void *b, int32_t n_b, 
 /* Floats are equal when their bits are: an attribute is data that will be written, so 0.0 and -0.0 differ and a NaN equals itself. */
 static bool equal_field(const attr_field *f, const void *a, const void *b) {
   switch (f->kind) {
-    case ATTR_INT: return *(const int64_t *)a == *(const int64_t *)b;
-    case ATTR_FLOAT: return memcmp(a, b, sizeof(float)) == 0;
-    case ATTR_STRING: return equal_strings(*(const char *const *)a, *(const char *const *)b);
+    case ATTR_INT:
+      return *(const int64_t *)a == *(const int64_t *)b;
+    case ATTR_FLOAT:
+      return memcmp(a, b, sizeof(float)) == 0;
+    case ATTR_STRING:
+      return equal_strings(*(const char *const *)a, *(const char *const *)b);
     case ATTR_INTS: {
       const int_list *x = a, *y = b;
       return equal_lists(x->values, x->count, y->values, y->count, sizeof *x->values);

@@ -21,23 +21,60 @@ typedef struct pool_attributes {
   int64_t storage_order;     /* MaxPool */
 } pool_attributes;
 
-typedef struct gemm_attributes { float alpha, beta; int64_t transA, transB; } gemm_attributes;
-typedef struct batchnorm_attributes { float epsilon, momentum; int64_t training_mode; } batchnorm_attributes;
-typedef struct alpha_attributes { float alpha; } alpha_attributes;             /* LeakyRelu */
-typedef struct hardsigmoid_attributes { float alpha, beta; } hardsigmoid_attributes;
-typedef struct axis_attributes { int64_t axis; } axis_attributes;              /* Softmax, LogSoftmax, Concat, Gather, Flatten */
-typedef struct dropout_attributes { int64_t seed; } dropout_attributes;
-typedef struct reduce_attributes { int64_t keepdims, noop_with_empty_axes; } reduce_attributes; /* axes is input 1 */
-typedef struct argmax_attributes { int64_t axis, keepdims, select_last_index; } argmax_attributes;
-typedef struct split_attributes { int64_t axis, num_outputs; } split_attributes;
-typedef struct pad_attributes { const char *mode; } pad_attributes;            /* constant, edge, reflect, wrap */
-typedef struct reshape_attributes { int64_t allowzero; } reshape_attributes;
-typedef struct transpose_attributes { int_list perm; } transpose_attributes;
-typedef struct shape_attributes { int64_t start, end; } shape_attributes;      /* end INT64_MAX: to the last axis */
-typedef struct cast_attributes { int64_t to, saturate; const char *round_mode; } cast_attributes;
-typedef struct constant_attributes { const tensor *value; } constant_attributes; /* every other spelling becomes `value` on import */
-typedef struct constantofshape_attributes { const tensor *value; } constantofshape_attributes;
-typedef struct quantize_attributes { int64_t axis, block_size, output_dtype, precision, saturate; } quantize_attributes; /* (De)QuantizeLinear */
+typedef struct gemm_attributes {
+  float alpha, beta;
+  int64_t transA, transB;
+} gemm_attributes;
+typedef struct batchnorm_attributes {
+  float epsilon, momentum;
+  int64_t training_mode;
+} batchnorm_attributes;
+typedef struct alpha_attributes {
+  float alpha;
+} alpha_attributes; /* LeakyRelu */
+typedef struct hardsigmoid_attributes {
+  float alpha, beta;
+} hardsigmoid_attributes;
+typedef struct axis_attributes {
+  int64_t axis;
+} axis_attributes; /* Softmax, LogSoftmax, Concat, Gather, Flatten */
+typedef struct dropout_attributes {
+  int64_t seed;
+} dropout_attributes;
+typedef struct reduce_attributes {
+  int64_t keepdims, noop_with_empty_axes;
+} reduce_attributes; /* axes is input 1 */
+typedef struct argmax_attributes {
+  int64_t axis, keepdims, select_last_index;
+} argmax_attributes;
+typedef struct split_attributes {
+  int64_t axis, num_outputs;
+} split_attributes;
+typedef struct pad_attributes {
+  const char *mode;
+} pad_attributes; /* constant, edge, reflect, wrap */
+typedef struct reshape_attributes {
+  int64_t allowzero;
+} reshape_attributes;
+typedef struct transpose_attributes {
+  int_list perm;
+} transpose_attributes;
+typedef struct shape_attributes {
+  int64_t start, end;
+} shape_attributes; /* end INT64_MAX: to the last axis */
+typedef struct cast_attributes {
+  int64_t to, saturate;
+  const char *round_mode;
+} cast_attributes;
+typedef struct constant_attributes {
+  const tensor *value;
+} constant_attributes; /* every other spelling becomes `value` on import */
+typedef struct constantofshape_attributes {
+  const tensor *value;
+} constantofshape_attributes;
+typedef struct quantize_attributes {
+  int64_t axis, block_size, output_dtype, precision, saturate;
+} quantize_attributes; /* (De)QuantizeLinear */
 
 /* -- integer module (docs/numerics.md). y = clamp(y_zero_point + ((acc*M + (s ? 2^(s-1) : 0)) >> s), lo, hi) -- */
 typedef struct qconv_attributes { /* inputs x, w, bias, M, s */
@@ -47,11 +84,17 @@ typedef struct qconv_attributes { /* inputs x, w, bias, M, s */
   int64_t y_dtype; /* ONNX dtype number of y: 2 (u8) or 3 (s8) */
 } qconv_attributes;
 
-typedef struct qgemm_attributes { int64_t x_zero_point, y_zero_point, lo, hi, y_dtype; } qgemm_attributes; /* inputs x [R,K], w [N,K], bias, M, s */
+typedef struct qgemm_attributes {
+  int64_t x_zero_point, y_zero_point, lo, hi, y_dtype;
+} qgemm_attributes; /* inputs x [R,K], w [N,K], bias, M, s */
 /* QAdd: inputs a, b, Ma, Mb, s. QMul: inputs a, b, M, s. */
-typedef struct qbinary_attributes { int64_t a_zero_point, b_zero_point, y_zero_point, lo, hi, y_dtype; } qbinary_attributes;
+typedef struct qbinary_attributes {
+  int64_t a_zero_point, b_zero_point, y_zero_point, lo, hi, y_dtype;
+} qbinary_attributes;
 /* Requantize, QGlobalAveragePool: inputs x, M, s. */
-typedef struct qunary_attributes { int64_t x_zero_point, y_zero_point, lo, hi, y_dtype; } qunary_attributes;
+typedef struct qunary_attributes {
+  int64_t x_zero_point, y_zero_point, lo, hi, y_dtype;
+} qunary_attributes;
 /* QAveragePool: inputs x, M [k], s [k], counts [k] (the distinct window counts, ascending). */
 typedef struct qpool_attributes {
   int_list kernel_shape, strides, pads, dilations;
@@ -61,6 +104,8 @@ typedef struct qpool_attributes {
 /* Lookup: inputs x (u8 | s8), table [256] (u8 | s8), indexed by x as unsigned for u8, by x + 128 for s8. No attributes. */
 /* QSoftmax: inputs x, T u16 [256], scale [1] (log2 of 1/y_scale). QLogSoftmax: inputs x, T u16 [256], L [256], M [2], s [1].
  * Everywhere M, s, bias, counts, scale, L are int32 tensors. */
-typedef struct qsoftmax_attributes { int64_t axis, y_zero_point, lo, hi, y_dtype; } qsoftmax_attributes;
+typedef struct qsoftmax_attributes {
+  int64_t axis, y_zero_point, lo, hi, y_dtype;
+} qsoftmax_attributes;
 
 #endif

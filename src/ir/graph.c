@@ -23,13 +23,9 @@ graph *npuc_graph_create(module *m, const char *name) {
   return g;
 }
 
-value *npuc_graph_value(const graph *g, const char *name) {
-  return npuc_map_get(g->values, name);
-}
+value *npuc_graph_value(const graph *g, const char *name) { return npuc_map_get(g->values, name); }
 
-node *npuc_graph_node(const graph *g, const char *name) {
-  return npuc_map_get(g->node_names, name);
-}
+node *npuc_graph_node(const graph *g, const char *name) { return npuc_map_get(g->node_names, name); }
 
 /* -- values -- */
 
@@ -76,9 +72,7 @@ static value *add_constant(graph *g, const char *name, const tensor *t, bool cop
   return v;
 }
 
-value *npuc_graph_add_constant(graph *g, const char *name, const tensor *t) {
-  return add_constant(g, name, t, false);
-}
+value *npuc_graph_add_constant(graph *g, const char *name, const tensor *t) { return add_constant(g, name, t, false); }
 
 static tensor arena_vector(graph *g, dtype type, int64_t n) {
   size_t bytes = 0;
@@ -245,22 +239,30 @@ void npuc_value_replace(value *from, value *to) {
 static void link_before(graph *g, node *n, node *before) {
   n->next = before;
   n->prev = before ? before->prev : g->last;
-  if (n->prev) n->prev->next = n;
-  else g->first = n;
-  if (before) before->prev = n;
-  else g->last = n;
+  if (n->prev)
+    n->prev->next = n;
+  else
+    g->first = n;
+  if (before)
+    before->prev = n;
+  else
+    g->last = n;
 }
 
 static void unlink_node(graph *g, node *n) {
-  if (n->prev) n->prev->next = n->next;
-  else g->first = n->next;
-  if (n->next) n->next->prev = n->prev;
-  else g->last = n->prev;
+  if (n->prev)
+    n->prev->next = n->next;
+  else
+    g->first = n->next;
+  if (n->next)
+    n->next->prev = n->prev;
+  else
+    g->last = n->prev;
   n->prev = n->next = NULL;
 }
 
-static node *new_node(graph *g, node *before, const op_def *op, const char *name, value *const *inputs, int32_t n_inputs,
-                      int32_t n_outputs, const location *loc) {
+static node *new_node(graph *g, node *before, const op_def *op, const char *name, value *const *inputs, int32_t n_inputs, int32_t n_outputs,
+                      const location *loc) {
   assert(op && n_inputs >= 0 && n_outputs >= 0);
   arena *a = g->module->arena;
   node *n = NPUC_NEW(a, node);
@@ -347,9 +349,7 @@ void npuc_graph_move_node(graph *g, node *n, node *before) {
 
 /* -- locations -- */
 
-static size_t names_in(const location *l) {
-  return l ? (l->name ? 1 : 0) + l->n_derived : 0;
-}
+static size_t names_in(const location *l) { return l ? (l->name ? 1 : 0) + l->n_derived : 0; }
 
 /* A node that stands for thousands names the first ones: merging stays linear in the graph. */
 enum { MAX_LOCATION_NAMES = 64 };

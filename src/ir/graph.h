@@ -28,9 +28,9 @@ typedef struct op_def op_def;
 
 /* Quantized type of a value: real = scale * (q - zero_point). Tensors of 1 element (axis -1) or of the axis' length. */
 typedef struct quant {
-  int32_t axis;       /* -1: per tensor */
-  tensor scale;       /* float32 */
-  tensor zero_point;  /* the value's own dtype (int32 for biases) */
+  int32_t axis;      /* -1: per tensor */
+  tensor scale;      /* float32 */
+  tensor zero_point; /* the value's own dtype (int32 for biases) */
 } quant;
 
 typedef struct use {
@@ -55,8 +55,8 @@ struct value {
 
 /* Where a node came from; survives rewrites (a node made from several keeps the first as `name`, all in `derived`). */
 typedef struct location {
-  const char *name;            /* source's node name, e.g. "/layer1/layer1.0/conv1/Conv" or nn.Module path */
-  const char *const *derived;  /* further source names */
+  const char *name;           /* source's node name, e.g. "/layer1/layer1.0/conv1/Conv" or nn.Module path */
+  const char *const *derived; /* further source names */
   size_t n_derived;
 } location;
 
@@ -64,7 +64,7 @@ struct node {
   const op_def *op;
   const char *name; /* unique in the graph; never NULL after import */
   uint32_t id;
-  value **inputs; /* NULL entry: omitted optional input */
+  value **inputs;      /* NULL entry: omitted optional input */
   uint32_t *use_slots; /* where inputs[i]->uses has this use: makes removing one O(1) */
   int32_t n_inputs, inputs_capacity;
   value **outputs; /* NULL entry: omitted optional output */
@@ -99,9 +99,9 @@ struct module {
   size_t n_graphs;
   const char **symbols; /* dim symbol names by id */
   size_t n_symbols, symbols_capacity;
-  map *symbol_dims;   /* name -> dim * */
+  map *symbol_dims; /* name -> dim * */
   size_t next_fresh_symbol;
-  map *metadata; /* string -> char *: model metadata_props */
+  map *metadata;           /* string -> char *: model metadata_props */
   const char *source_path; /* file it was read from, or NULL */
   const char *producer;
   blob **blobs; /* retained until the module ends */
@@ -122,7 +122,7 @@ const char *npuc_module_symbol_name(const module *m, dim d);
 dim npuc_module_fresh_symbol(module *m);
 
 /* -- graphs -- */
-graph *npuc_graph_create(module *m, const char *name); /* appended to m->graphs */
+graph *npuc_graph_create(module *m, const char *name);     /* appended to m->graphs */
 value *npuc_graph_value(const graph *g, const char *name); /* NULL if none */
 node *npuc_graph_node(const graph *g, const char *name);
 /* `name` when free among values and nodes, else the first free of name_1, name_2 ... (interned). Depends on the present names only, not on history. */
@@ -144,8 +144,8 @@ value *npuc_graph_add_value(graph *g, const char *name, dtype type, const shape 
 
 /* Inserts before `before` (NULL: at the end). Attributes zero/default-initialised per op table. `inputs` may hold NULL. Creates
  * n_outputs fresh values named after the node ("name" or "name_outK"), dtype and shape unknown. location may be NULL. */
-node *npuc_graph_insert_node(graph *g, node *before, const op_def *op, const char *name, value *const *inputs,
-                             int32_t n_inputs, int32_t n_outputs, const location *loc);
+node *npuc_graph_insert_node(graph *g, node *before, const op_def *op, const char *name, value *const *inputs, int32_t n_inputs,
+                             int32_t n_outputs, const location *loc);
 /* As above with given output values, NULL where omitted (each without a producer). For importers. */
 node *npuc_graph_insert_node_with_outputs(graph *g, node *before, const op_def *op, const char *name, value *const *inputs,
                                           int32_t n_inputs, value *const *outputs, int32_t n_outputs, const location *loc);

@@ -17,7 +17,8 @@ enum { MAX_CONTENT = 64, MAX_EVALUATED_BYTES = 64 << 10 };
 /* -- content and constant -- */
 
 static bool holds_dims(dtype type, const shape *s) {
-  return (type == DTYPE_I64 || type == DTYPE_I32) && (s->rank == 0 || (s->rank == 1 && dim_is_number(s->dims[0]) && s->dims[0] <= MAX_CONTENT));
+  return (type == DTYPE_I64 || type == DTYPE_I32) &&
+         (s->rank == 0 || (s->rank == 1 && dim_is_number(s->dims[0]) && s->dims[0] <= MAX_CONTENT));
 }
 
 /* Negative elements (the -1 of a Reshape) are not dims: content says nothing then, the constant does. */
@@ -65,9 +66,7 @@ fact npuc_fact_of_value(const value *v, arena *scratch) {
 
 /* -- evaluation of small constant nodes -- */
 
-static void *eval_scratch(void *user, size_t bytes) {
-  return aligned(user, bytes);
-}
+static void *eval_scratch(void *user, size_t bytes) { return aligned(user, bytes); }
 
 static bool inputs_are_small_constants(const node *n, const fact *const *inputs) {
   size_t bytes = 0;
@@ -133,20 +132,24 @@ npuc_status npuc_infer_outputs(diag *d, module *m, arena *scratch, const node *n
 /* -- declared and inferred -- */
 
 static const char *dim_text(const module *m, dim d, char *buffer, size_t bytes) {
-  if (dim_is_number(d)) snprintf(buffer, bytes, "%lld", (long long)d);
-  else snprintf(buffer, bytes, "%s", dim_is_symbol(d) ? npuc_module_symbol_name(m, d) : "?");
+  if (dim_is_number(d))
+    snprintf(buffer, bytes, "%lld", (long long)d);
+  else
+    snprintf(buffer, bytes, "%s", dim_is_symbol(d) ? npuc_module_symbol_name(m, d) : "?");
   return buffer;
 }
 
 static npuc_status fail_shape(diag *d, const value *v, const shape *declared, const shape *inferred) {
-  diag_place place = {.part = v->owner->name, .node = v->producer ? v->producer->name : v->name, .op = v->producer ? v->producer->op->type : NULL};
+  diag_place place = {
+      .part = v->owner->name, .node = v->producer ? v->producer->name : v->name, .op = v->producer ? v->producer->op->type : NULL};
   char text[2][MAX_RANK * 24 + 8];
   const shape *shapes[2] = {declared, inferred};
   for (int k = 0; k < 2; k++) {
     size_t at = (size_t)snprintf(text[k], sizeof text[k], "[");
     for (int32_t i = 0; i < shapes[k]->rank; i++) {
       char one[20];
-      at += (size_t)snprintf(text[k] + at, sizeof text[k] - at, "%s%s", i ? "," : "", dim_text(v->owner->module, shapes[k]->dims[i], one, sizeof one));
+      at += (size_t)snprintf(text[k] + at, sizeof text[k] - at, "%s%s", i ? "," : "",
+                             dim_text(v->owner->module, shapes[k]->dims[i], one, sizeof one));
     }
     snprintf(text[k] + at, sizeof text[k] - at, "]");
   }
@@ -158,9 +161,10 @@ npuc_status npuc_fact_merge(diag *d, const value *v, dtype declared_type, const 
   if (inferred->type == DTYPE_NONE) {
     inferred->type = declared_type;
   } else if (declared_type != DTYPE_NONE && declared_type != inferred->type) {
-    diag_place place = {.part = v->owner->name, .node = v->producer ? v->producer->name : v->name, .op = v->producer ? v->producer->op->type : NULL};
-    return npuc_fail(d, NPUC_DIAG_E0413, &place, "the value \"%s\" is declared %s, and its node gives %s", v->name, npuc_dtype_name(declared_type),
-                     npuc_dtype_name(inferred->type));
+    diag_place place = {
+        .part = v->owner->name, .node = v->producer ? v->producer->name : v->name, .op = v->producer ? v->producer->op->type : NULL};
+    return npuc_fail(d, NPUC_DIAG_E0413, &place, "the value \"%s\" is declared %s, and its node gives %s", v->name,
+                     npuc_dtype_name(declared_type), npuc_dtype_name(inferred->type));
   }
   shape *s = &inferred->shape;
   if (declared->rank < 0) return NPUC_OK;

@@ -16,7 +16,8 @@ typedef struct matcher {
 } matcher;
 
 static bool is_commutative(const pattern_node *p) {
-  return (npuc_op((op_id)p->op)->traits & TRAIT_COMMUTATIVE) && p->inputs && p->inputs[0].kind != PATTERN_END && p->inputs[1].kind != PATTERN_END;
+  return (npuc_op((op_id)p->op)->traits & TRAIT_COMMUTATIVE) && p->inputs && p->inputs[0].kind != PATTERN_END &&
+         p->inputs[1].kind != PATTERN_END;
 }
 
 static unsigned count_commutative(const pattern_node *p) {
@@ -37,12 +38,18 @@ static bool match_node(matcher *s, const pattern_node *p, node *n);
 
 static bool match_value(matcher *s, const pattern_node *p, value *v) {
   switch (p->kind) {
-    case PATTERN_ANY: return v && bind(s, p->capture, v);
-    case PATTERN_CONST: return v && v->constant && bind(s, p->capture, v);
-    case PATTERN_OPTIONAL_CONST: return (!v || v->constant) && bind(s, p->capture, v);
-    case PATTERN_OPTIONAL: return bind(s, p->capture, v);
-    case PATTERN_NODE: return v && v->producer && v->output_index == 0 && match_node(s, p, v->producer);
-    case PATTERN_END: break;
+    case PATTERN_ANY:
+      return v && bind(s, p->capture, v);
+    case PATTERN_CONST:
+      return v && v->constant && bind(s, p->capture, v);
+    case PATTERN_OPTIONAL_CONST:
+      return (!v || v->constant) && bind(s, p->capture, v);
+    case PATTERN_OPTIONAL:
+      return bind(s, p->capture, v);
+    case PATTERN_NODE:
+      return v && v->producer && v->output_index == 0 && match_node(s, p, v->producer);
+    case PATTERN_END:
+      break;
   }
   return false;
 }
@@ -79,17 +86,11 @@ bool npuc_match_pattern(const pattern *p, node *root, match *out_match) {
 
 /* -- predicates -- */
 
-bool npuc_is_scalar(const value *v) {
-  return v && v->constant && npuc_tensor_elements(v->constant) == 1;
-}
+bool npuc_is_scalar(const value *v) { return v && v->constant && npuc_tensor_elements(v->constant) == 1; }
 
-bool npuc_has_rank(const value *v, int32_t rank) {
-  return v && v->shape.rank == rank;
-}
+bool npuc_has_rank(const value *v, int32_t rank) { return v && v->shape.rank == rank; }
 
-bool npuc_has_one_use(const value *v) {
-  return v && v->n_uses == 1 && !v->is_output;
-}
+bool npuc_has_one_use(const value *v) { return v && v->n_uses == 1 && !v->is_output; }
 
 /* Aligned at the last axis: in rank r the channel axis 1 is r-2 places before it; every other dim is 1. */
 bool npuc_is_per_channel(const value *constant, int64_t channels, int32_t rank) {

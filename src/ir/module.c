@@ -38,8 +38,10 @@ void npuc_module_keep_blob(module *m, blob *b) {
 const tensor *npuc_module_tensor(module *m, const tensor *t, bool copy) {
   tensor *kept = NPUC_NEW(m->arena, tensor);
   *kept = *t;
-  if (t->owner) npuc_module_keep_blob(m, t->owner);
-  else if (copy && t->bytes) kept->data = npuc_arena_copy(m->arena, t->data, t->bytes);
+  if (t->owner)
+    npuc_module_keep_blob(m, t->owner);
+  else if (copy && t->bytes)
+    kept->data = npuc_arena_copy(m->arena, t->data, t->bytes);
   return kept;
 }
 

@@ -53,6 +53,4 @@ void npuc_name_released(graph *g, const char *name) {
   if (k < hint->node) hint->node = k;
 }
 
-const char *npuc_graph_unique_name(graph *g, const char *name) {
-  return npuc_name_free_in(g, NULL, name);
-}
+const char *npuc_graph_unique_name(graph *g, const char *name) { return npuc_name_free_in(g, NULL, name); }

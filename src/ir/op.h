@@ -37,14 +37,15 @@ typedef enum attr_kind {
 typedef struct attr_field {
   const char *name;
   attr_kind kind;
-  size_t offset;      /* in the attributes struct */
+  size_t offset; /* in the attributes struct */
   bool required;
   /* Default when the attribute is absent and not required; for INTS/FLOATS absent is count 0 and the op's `complete` fills it from shapes. */
   int64_t default_int;
   float default_float;
   const char *default_string;
   const char *doc;
-  int32_t since_version; /* opset that has this attribute, when later than the operator's oldest_version: write it (and raise the file's opset) only when it is not the default */
+  int32_t
+      since_version; /* opset that has this attribute, when later than the operator's oldest_version: write it (and raise the file's opset) only when it is not the default */
 } attr_field;
 
 /* -- shape inference -- */
@@ -60,8 +61,8 @@ typedef struct fact {
 
 typedef struct infer_context {
   diag *d;
-  module *module;        /* symbols; may be NULL where no new symbols are wanted (then unknown) */
-  arena *scratch;        /* content arrays live here */
+  module *module; /* symbols; may be NULL where no new symbols are wanted (then unknown) */
+  arena *scratch; /* content arrays live here */
   const node *node;
   const fact *const *inputs; /* NULL for omitted */
   fact *outputs;             /* n_outputs, type NONE and rank -1 on entry */
@@ -75,8 +76,8 @@ typedef struct eval_context {
   /* Scratch memory of at least `bytes`, 64-byte aligned, valid during the call; NULL when out of memory. The executor keeps it between runs. */
   void *(*scratch)(void *user, size_t bytes);
   void *user;
-  const struct kernel_set *kernels; /* kernels/kernels.h; NULL: the scalar ones (the same bits) */
-  const void *prepared;             /* what npuc_eval_prepare made of this node's constants (ir/eval/prepare.h), or NULL */
+  const struct kernel_set *kernels;     /* kernels/kernels.h; NULL: the scalar ones (the same bits) */
+  const void *prepared;                 /* what npuc_eval_prepare made of this node's constants (ir/eval/prepare.h), or NULL */
   const struct eval_epilogue *epilogue; /* fused operators; only for ops that npuc_eval_prepare's header names; or NULL */
 } eval_context;
 
@@ -90,11 +91,11 @@ typedef struct op_cost {
 } op_cost;
 
 typedef enum op_trait {
-  TRAIT_COMMUTATIVE = 1 << 0,  /* inputs 0 and 1 may be exchanged */
-  TRAIT_ELEMENTWISE = 1 << 1,  /* output element depends on the inputs' elements at the same (broadcast) place */
-  TRAIT_MOVES_DATA = 1 << 2,   /* output elements are input elements (Reshape, Transpose, Slice, Concat ...) */
-  TRAIT_MONOTONE = 1 << 3,     /* non-decreasing per element */
-  TRAIT_INTEGER = 1 << 4       /* of the integer module */
+  TRAIT_COMMUTATIVE = 1 << 0, /* inputs 0 and 1 may be exchanged */
+  TRAIT_ELEMENTWISE = 1 << 1, /* output element depends on the inputs' elements at the same (broadcast) place */
+  TRAIT_MOVES_DATA = 1 << 2,  /* output elements are input elements (Reshape, Transpose, Slice, Concat ...) */
+  TRAIT_MONOTONE = 1 << 3,    /* non-decreasing per element */
+  TRAIT_INTEGER = 1 << 4      /* of the integer module */
 } op_trait;
 
 typedef struct op_port {
@@ -106,14 +107,15 @@ typedef struct op_port {
 
 struct op_def {
   op_id id;
-  const char *domain; /* "" default domain, "npuc" ours */
-  const char *type;   /* "Conv" */
+  const char *domain;    /* "" default domain, "npuc" ours */
+  const char *type;      /* "Conv" */
   int32_t since_version; /* newest opset version (<= 28) whose meaning this definition has */
-  int32_t oldest_version; /* oldest opset version that writes the same node: an exporter may lower the file's opset to it (never under 21) */
+  int32_t
+      oldest_version; /* oldest opset version that writes the same node: an exporter may lower the file's opset to it (never under 21) */
   unsigned traits;
-  const char *summary;  /* one sentence */
-  const char *formula;  /* text, shapes with letters */
-  const char *source;   /* where it is specified */
+  const char *summary; /* one sentence */
+  const char *formula; /* text, shapes with letters */
+  const char *source;  /* where it is specified */
   const op_port *inputs;
   int32_t n_inputs, min_inputs;
   const op_port *outputs;

@@ -17,9 +17,7 @@ const op_def *npuc_op(op_id id) {
 }
 
 /* "ai.onnx" is the written-out name of the default domain. */
-static const char *normal_domain(const char *domain) {
-  return !domain || strcmp(domain, "ai.onnx") == 0 ? "" : domain;
-}
+static const char *normal_domain(const char *domain) { return !domain || strcmp(domain, "ai.onnx") == 0 ? "" : domain; }
 
 const op_def *npuc_op_find(const char *domain, const char *type) {
   domain = normal_domain(domain);

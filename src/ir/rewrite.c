@@ -19,7 +19,7 @@ typedef struct replacement {
 } replacement;
 
 typedef struct engine {
-  rewriter r; /* first: the rewriter that patterns see is the engine's head */
+  rewriter r;   /* first: the rewriter that patterns see is the engine's head */
   node **queue; /* ring of capacity slots */
   size_t head, count, capacity;
   bool *queued; /* by node id */
@@ -30,7 +30,7 @@ typedef struct engine {
   size_t n_replaced, replaced_capacity;
   const location *where; /* merged of all captured nodes, on first demand */
   bool order_is_lost;    /* an inner value was replaced: its readers may stand before the root */
-  size_t *fired_by; /* by pattern */
+  size_t *fired_by;      /* by pattern */
 } engine;
 
 /* -- the queue -- */
@@ -241,14 +241,16 @@ static npuc_status fail_divergence(engine *e, const pattern *const *patterns, si
     if (e->fired_by[i] > e->fired_by[most]) most = i;
   }
   diag_place place = {.part = e->r.graph->name, .node = n->name, .op = n->op->type};
-  npuc_status status = npuc_fail(e->r.d, NPUC_DIAG_E0481, &place, "rewriting does not settle: after %zu rewrites the pattern %s had fired %zu times, last here",
-                                 e->r.fired, patterns[most]->name, e->fired_by[most]);
+  npuc_status status = npuc_fail(e->r.d, NPUC_DIAG_E0481, &place,
+                                 "rewriting does not settle: after %zu rewrites the pattern %s had fired %zu times, last here", e->r.fired,
+                                 patterns[most]->name, e->fired_by[most]);
   npuc_fix(e->r.d, "run again with --pass-limit %zu to stop before it", e->r.fired / 2);
   return status;
 }
 
 /* One node: the patterns of its operator, in the order given. */
-static npuc_status try_node(engine *e, node *n, const pattern *const *patterns, size_t n_patterns, const rewrite_log *log, size_t bound, int64_t *limit) {
+static npuc_status try_node(engine *e, node *n, const pattern *const *patterns, size_t n_patterns, const rewrite_log *log, size_t bound,
+                            int64_t *limit) {
   for (size_t i = 0; i < n_patterns && n->owner; i++) {
     match found;
     if (npuc_op((op_id)patterns[i]->root.op) != n->op || !npuc_match_pattern(patterns[i], n, &found)) continue;

@@ -28,18 +28,30 @@ typedef struct pattern_node {
   pattern_kind kind;
   int op; /* op_id for PATTERN_NODE */
   int capture;
-  bool one_use; /* the node's output 0 has one use and is no graph output */
+  bool one_use;                      /* the node's output 0 has one use and is no graph output */
   const struct pattern_node *inputs; /* ended by PATTERN_END; fewer than the node's inputs: the rest must be absent */
 } pattern_node;
 
-#define ANY(c) {.kind = PATTERN_ANY, .capture = (c)}
-#define CONST(c) {.kind = PATTERN_CONST, .capture = (c)}
-#define OPTIONAL_CONST(c) {.kind = PATTERN_OPTIONAL_CONST, .capture = (c)}
-#define OPTIONAL_INPUT(c) {.kind = PATTERN_OPTIONAL, .capture = (c)}
-#define NODE(o, c, ...) \
-  {.kind = PATTERN_NODE, .op = (o), .capture = (c), .inputs = (const pattern_node[]){__VA_ARGS__, {.kind = PATTERN_END}}}
-#define ONE_USE(o, c, ...) \
-  {.kind = PATTERN_NODE, .op = (o), .capture = (c), .one_use = true, .inputs = (const pattern_node[]){__VA_ARGS__, {.kind = PATTERN_END}}}
+#define ANY(c) \
+  { .kind = PATTERN_ANY, .capture = (c) }
+#define CONST(c) \
+  { .kind = PATTERN_CONST, .capture = (c) }
+#define OPTIONAL_CONST(c) \
+  { .kind = PATTERN_OPTIONAL_CONST, .capture = (c) }
+#define OPTIONAL_INPUT(c) \
+  { .kind = PATTERN_OPTIONAL, .capture = (c) }
+#define NODE(o, c, ...)                                                                 \
+  {                                                                                     \
+    .kind = PATTERN_NODE, .op = (o), .capture = (c), .inputs = (const pattern_node[]) { \
+      __VA_ARGS__, { .kind = PATTERN_END }                                              \
+    }                                                                                   \
+  }
+#define ONE_USE(o, c, ...)                                                                               \
+  {                                                                                                      \
+    .kind = PATTERN_NODE, .op = (o), .capture = (c), .one_use = true, .inputs = (const pattern_node[]) { \
+      __VA_ARGS__, { .kind = PATTERN_END }                                                               \
+    }                                                                                                    \
+  }
 
 typedef struct match {
   value *values[MAX_CAPTURES]; /* a node capture's value is its output 0; an absent optional is NULL */
@@ -54,7 +66,7 @@ typedef struct rewriter {
   arena *scratch;
   const struct pattern *pattern;
   const match *match;
-  size_t fired; /* total */
+  size_t fired;       /* total */
   npuc_status status; /* a rewrite that fails (out of memory) sets it and stops the driver */
 } rewriter;
 
@@ -62,7 +74,7 @@ typedef struct pattern {
   const char *name; /* kebab-case; recorded in the manifest with its parity */
   const char *doc;  /* algebra */
   parity parity;
-  pattern_node root; /* PATTERN_NODE */
+  pattern_node root;             /* PATTERN_NODE */
   bool (*where)(const match *m); /* NULL: always */
   /* Builds the replacement and calls npuc_rewrite_replace once per root output in use; must change the graph. */
   void (*rewrite)(rewriter *r, const match *m);
@@ -81,13 +93,13 @@ typedef struct rewrite_log {
 
 /* Applies to a fixpoint: nodes in order, matched roots bottom-up, new and touched nodes again. Bound: 16 x nodes + 1000 firings, then E0481 names the
  * pattern that kept firing. limit < 0: none, else at most *limit rewrites (decremented): bisection by --pass-limit. log may be NULL. */
-npuc_status npuc_rewrite(diag *d, graph *g, const pattern *const *patterns, size_t n_patterns, const rewrite_log *log,
-                         int64_t *limit, bool *out_changed) NPUC_MUST_USE;
+npuc_status npuc_rewrite(diag *d, graph *g, const pattern *const *patterns, size_t n_patterns, const rewrite_log *log, int64_t *limit,
+                         bool *out_changed) NPUC_MUST_USE;
 
 /* Predicates for `where` (match.c). */
-bool npuc_is_scalar(const value *v);                    /* constant of one element */
+bool npuc_is_scalar(const value *v); /* constant of one element */
 bool npuc_has_rank(const value *v, int32_t rank);
-bool npuc_has_one_use(const value *v);                  /* and is no graph output */
+bool npuc_has_one_use(const value *v); /* and is no graph output */
 /* Constant that broadcasts along the channel axis (axis 1 of an NCHW value with `channels`): shape [C,1,1], [1,C,1,1] or one element. */
 bool npuc_is_per_channel(const value *constant, int64_t channels, int32_t rank);
 

@@ -54,7 +54,7 @@ typedef struct text_attribute {
 
 /* [label] outputs = domain.type <attributes> (inputs); names are "" where omitted. */
 typedef struct text_node {
-  const char *label; /* or NULL */
+  const char *label;  /* or NULL */
   const char *domain; /* "" default */
   const char *type;
   const char *const *inputs;

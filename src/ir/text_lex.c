@@ -13,13 +13,9 @@ text_cursor npuc_text_open(diag *d, arena *a, const char *file, const char *text
   return (text_cursor){.d = d, .a = a, .file = file, .start = text, .next = text, .end = text + n, .line_start = text, .line = 1};
 }
 
-bool npuc_text_ok(const text_cursor *t) {
-  return t->status == NPUC_OK;
-}
+bool npuc_text_ok(const text_cursor *t) { return t->status == NPUC_OK; }
 
-uint32_t npuc_text_column(const text_cursor *t) {
-  return (uint32_t)(t->next - t->line_start) + 1;
-}
+uint32_t npuc_text_column(const text_cursor *t) { return (uint32_t)(t->next - t->line_start) + 1; }
 
 void npuc_text_fail(text_cursor *t, diag_code code, const char *format, ...) {
   if (!npuc_text_ok(t)) return;
@@ -32,13 +28,9 @@ void npuc_text_fail(text_cursor *t, diag_code code, const char *format, ...) {
 }
 
 /* The classes of ctype.h depend on the locale; these do not. */
-static bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 static void advance(text_cursor *t) {
   if (*t->next++ != '\n') return;
@@ -65,9 +57,12 @@ bool npuc_text_take(text_cursor *t, char c) {
 
 void npuc_text_expect(text_cursor *t, char c) {
   char found = npuc_text_peek(t);
-  if (found == c) t->next++;
-  else if (found == 0) npuc_text_fail(t, NPUC_DIAG_E0420, "expected '%c', and the text ends", c);
-  else npuc_text_fail(t, NPUC_DIAG_E0420, "expected '%c', found '%c'", c, found);
+  if (found == c)
+    t->next++;
+  else if (found == 0)
+    npuc_text_fail(t, NPUC_DIAG_E0420, "expected '%c', and the text ends", c);
+  else
+    npuc_text_fail(t, NPUC_DIAG_E0420, "expected '%c', found '%c'", c, found);
 }
 
 const char *npuc_text_identifier(text_cursor *t) {
@@ -96,14 +91,14 @@ const char *npuc_text_string(text_cursor *t) {
     *to++ = *t->next;
     advance(t);
   }
-  if (t->next >= t->end) npuc_text_fail(t, NPUC_DIAG_E0420, "the string has no end");
-  else t->next++;
+  if (t->next >= t->end)
+    npuc_text_fail(t, NPUC_DIAG_E0420, "the string has no end");
+  else
+    t->next++;
   return text;
 }
 
-const char *npuc_text_name(text_cursor *t) {
-  return npuc_text_peek(t) == '"' ? npuc_text_string(t) : npuc_text_identifier(t);
-}
+const char *npuc_text_name(text_cursor *t) { return npuc_text_peek(t) == '"' ? npuc_text_string(t) : npuc_text_identifier(t); }
 
 /* -inf, nan, infinity in any case. */
 static bool special_float(const char *p, size_t n) {

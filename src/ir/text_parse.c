@@ -66,10 +66,14 @@ static void read_header(reader *r) {
     if (!key) npuc_text_fail(t, NPUC_DIAG_E0420, "expected a key of the header, such as ir_version");
     npuc_text_expect(t, ':');
     if (!npuc_text_ok(t) || !key) return;
-    if (strcmp(key, "opset_import") == 0) read_opsets(r);
-    else if (strcmp(key, "metadata_props") == 0) read_metadata(r);
-    else if (strcmp(key, "producer_name") == 0) r->m->producer = npuc_text_string(t);
-    else (void)npuc_text_literal(t);
+    if (strcmp(key, "opset_import") == 0)
+      read_opsets(r);
+    else if (strcmp(key, "metadata_props") == 0)
+      read_metadata(r);
+    else if (strcmp(key, "producer_name") == 0)
+      r->m->producer = npuc_text_string(t);
+    else
+      (void)npuc_text_literal(t);
   } while (npuc_text_ok(t) && npuc_text_take(t, ','));
   npuc_text_expect(t, '>');
 }
@@ -81,9 +85,7 @@ static value *value_named(reader *r, const char *name) {
   return v ? v : npuc_graph_add_value(r->g, name, DTYPE_NONE, NULL);
 }
 
-static bool is_defined(const value *v) {
-  return v->producer || v->constant || v->is_input;
-}
+static bool is_defined(const value *v) { return v->producer || v->constant || v->is_input; }
 
 typedef struct declaration {
   const char *name;
@@ -270,12 +272,13 @@ static const op_def *find_op(reader *r, const text_node *n) {
   const op_def *op = npuc_op_find(n->domain, n->type);
   if (!op) {
     const char *near = npuc_op_nearest(n->domain, n->type);
-    fail_node(r, n, NULL, NPUC_DIAG_E0421, "unknown operator %s in domain \"%s\"%s%s", n->type, n->domain, near ? "; the nearest known is " : "",
-              near ? near : "");
+    fail_node(r, n, NULL, NPUC_DIAG_E0421, "unknown operator %s in domain \"%s\"%s%s", n->type, n->domain,
+              near ? "; the nearest known is " : "", near ? near : "");
     return NULL;
   }
   if (!*op->domain && op->oldest_version > r->opset) {
-    fail_node(r, n, NULL, NPUC_DIAG_E0421, "text is read with today's meaning: %s of opset %lld is another operator (it has this one's from %d on)", op->type,
+    fail_node(r, n, NULL, NPUC_DIAG_E0421,
+              "text is read with today's meaning: %s of opset %lld is another operator (it has this one's from %d on)", op->type,
               (long long)r->opset, (int)op->oldest_version);
     return NULL;
   }
@@ -304,7 +307,8 @@ static void make_node(reader *r, const text_node *text) {
   }
   const char *name = text->label ? text->label : text->n_outputs ? text->outputs[0] : NULL;
   location *where = NPUC_NEW(r->m->arena, location);
-  node *n = npuc_graph_insert_node_with_outputs(r->g, NULL, op, name, inputs, (int32_t)text->n_inputs, outputs, (int32_t)text->n_outputs, where);
+  node *n =
+      npuc_graph_insert_node_with_outputs(r->g, NULL, op, name, inputs, (int32_t)text->n_inputs, outputs, (int32_t)text->n_outputs, where);
   where->name = n->name;
   set_attributes(r, text, n);
 }
@@ -318,8 +322,12 @@ static void fail_undefined(reader *r, const value *v) {
     if (is_defined(item)) names[n++] = ((const value *)item)->name;
   }
   const char *near = npuc_nearest(v->name, names, n);
-  diag_place place = {.file = r->t.file, .part = g->name, .node = v->n_uses ? v->uses[0].user->name : NULL, .op = v->n_uses ? v->uses[0].user->op->type : NULL};
-  r->t.status = npuc_fail(r->t.d, NPUC_DIAG_E0417, &place, "nothing defines the value \"%s\"%s%s", v->name, near ? "; the nearest name is " : "", near ? near : "");
+  diag_place place = {.file = r->t.file,
+                      .part = g->name,
+                      .node = v->n_uses ? v->uses[0].user->name : NULL,
+                      .op = v->n_uses ? v->uses[0].user->op->type : NULL};
+  r->t.status = npuc_fail(r->t.d, NPUC_DIAG_E0417, &place, "nothing defines the value \"%s\"%s%s", v->name,
+                          near ? "; the nearest name is " : "", near ? near : "");
 }
 
 static void settle_values(reader *r) {
@@ -328,8 +336,10 @@ static void settle_values(reader *r) {
   while (npuc_text_ok(&r->t) && npuc_map_next(r->g->values, &cursor, NULL, &item)) {
     value *v = item;
     if (is_defined(v)) continue;
-    if (v->n_uses || v->is_output) fail_undefined(r, v);
-    else npuc_graph_remove_value(r->g, v);
+    if (v->n_uses || v->is_output)
+      fail_undefined(r, v);
+    else
+      npuc_graph_remove_value(r->g, v);
   }
 }
 
@@ -372,8 +382,10 @@ static bool skip_function(reader *r) {
     (void)npuc_text_identifier(&r->t);
     npuc_text_expect(&r->t, ':');
     text_list opsets = {0};
-    if (npuc_text_peek(&r->t) == '[') npuc_text_opsets(&r->t, &opsets);
-    else (void)npuc_text_literal(&r->t);
+    if (npuc_text_peek(&r->t) == '[')
+      npuc_text_opsets(&r->t, &opsets);
+    else
+      (void)npuc_text_literal(&r->t);
   }
   npuc_text_function(&r->t, &ignored);
   return true;

@@ -25,9 +25,7 @@ static void put_bytes(writer *w, const char *text, size_t n) {
   w->bytes[w->n] = 0;
 }
 
-static void put(writer *w, const char *text) {
-  put_bytes(w, text, strlen(text));
-}
+static void put(writer *w, const char *text) { put_bytes(w, text, strlen(text)); }
 
 static void put_int(writer *w, int64_t v) {
   char text[24];
@@ -63,8 +61,10 @@ static bool is_identifier(const char *s) {
 /* A name that is also a type's would be read as the type. */
 static void put_name(writer *w, const char *name) {
   dtype type;
-  if (is_identifier(name) && !npuc_text_dtype(name, &type)) put(w, name);
-  else put_quoted(w, name);
+  if (is_identifier(name) && !npuc_text_dtype(name, &type))
+    put(w, name);
+  else
+    put_quoted(w, name);
 }
 
 /* -- numbers -- */
@@ -88,9 +88,12 @@ static void put_decimal(writer *w, const char *digits) {
 }
 
 static bool put_special(writer *w, double x) {
-  if (isnan(x)) put(w, signbit(x) ? "-nan" : "nan");
-  else if (isinf(x)) put(w, x < 0 ? "-inf" : "inf");
-  else return false;
+  if (isnan(x))
+    put(w, signbit(x) ? "-nan" : "nan");
+  else if (isinf(x))
+    put(w, x < 0 ? "-inf" : "inf");
+  else
+    return false;
   return true;
 }
 
@@ -127,8 +130,10 @@ static void put_element(writer *w, const tensor *t, int64_t i) {
   } else if (npuc_dtype_kind(t->type) == KIND_FLOAT) {
     uint64_t pattern = 0;
     unsigned bits = npuc_dtype_bits(t->type);
-    if (bits == 4) pattern = (unsigned char)bytes[i / 2] >> (i % 2 * 4) & 15;
-    else memcpy(&pattern, bytes + i * (bits / 8), bits / 8);
+    if (bits == 4)
+      pattern = (unsigned char)bytes[i / 2] >> (i % 2 * 4) & 15;
+    else
+      memcpy(&pattern, bytes + i * (bits / 8), bits / 8);
     put_unsigned(w, pattern);
   } else {
     put_int(w, npuc_tensor_get_int(t, i));
@@ -143,9 +148,12 @@ static void put_type(writer *w, const module *m, dtype type, const shape *s) {
   put(w, "[");
   for (int32_t i = 0; i < s->rank; i++) {
     if (i) put(w, ",");
-    if (dim_is_number(s->dims[i])) put_int(w, s->dims[i]);
-    else if (dim_is_symbol(s->dims[i]) && m) put_name(w, npuc_module_symbol_name(m, s->dims[i]));
-    else put(w, "?");
+    if (dim_is_number(s->dims[i]))
+      put_int(w, s->dims[i]);
+    else if (dim_is_symbol(s->dims[i]) && m)
+      put_name(w, npuc_module_symbol_name(m, s->dims[i]));
+    else
+      put(w, "?");
   }
   put(w, "]");
 }
@@ -181,15 +189,20 @@ static void put_declaration(writer *w, const module *m, const value *v) {
 static bool is_default(const attr_field *f, const void *at) {
   if (f->required) return false;
   switch (f->kind) {
-    case ATTR_INT: return *(const int64_t *)at == f->default_int;
-    case ATTR_FLOAT: return memcmp(at, &f->default_float, sizeof(float)) == 0;
+    case ATTR_INT:
+      return *(const int64_t *)at == f->default_int;
+    case ATTR_FLOAT:
+      return memcmp(at, &f->default_float, sizeof(float)) == 0;
     case ATTR_STRING: {
       const char *s = *(const char *const *)at;
       return s == f->default_string || (s && f->default_string && strcmp(s, f->default_string) == 0) || !s;
     }
-    case ATTR_INTS: return ((const int_list *)at)->count == 0;
-    case ATTR_FLOATS: return ((const float_list *)at)->count == 0;
-    case ATTR_TENSOR: return *(const tensor *const *)at == NULL;
+    case ATTR_INTS:
+      return ((const int_list *)at)->count == 0;
+    case ATTR_FLOATS:
+      return ((const float_list *)at)->count == 0;
+    case ATTR_TENSOR:
+      return *(const tensor *const *)at == NULL;
   }
   return true;
 }
@@ -259,8 +272,10 @@ static void put_attributes(writer *w, const node *n) {
 static void put_values(writer *w, value *const *values, int32_t n) {
   for (int32_t i = 0; i < n; i++) {
     if (i) put(w, ", ");
-    if (values[i]) put_name(w, values[i]->name);
-    else put(w, "\"\"");
+    if (values[i])
+      put_name(w, values[i]->name);
+    else
+      put(w, "\"\"");
   }
 }
 

@@ -21,9 +21,7 @@ void *npuc_text_append(text_cursor *t, text_list *list, size_t element_bytes) {
 /* -- types -- */
 
 /* ONNX's text has "float" and "double"; the rest are our names. */
-const char *npuc_text_dtype_name(dtype type) {
-  return type == DTYPE_F32 ? "float" : type == DTYPE_F64 ? "double" : npuc_dtype_name(type);
-}
+const char *npuc_text_dtype_name(dtype type) { return type == DTYPE_F32 ? "float" : type == DTYPE_F64 ? "double" : npuc_dtype_name(type); }
 
 bool npuc_text_dtype(const char *name, dtype *out_type) {
   for (int i = 1; i < (int)DTYPE_END; i++) {
@@ -222,7 +220,9 @@ static void read_single(text_cursor *t, text_attribute *at) {
   if (at->kind == TEXT_UNTYPED) at->kind = l.kind == LITERAL_STRING ? TEXT_STRING : l.kind == LITERAL_INT ? TEXT_INT : TEXT_FLOAT;
   bool right = false;
   switch (at->kind) {
-    case TEXT_INT: right = npuc_literal_int(&l, &at->i); break;
+    case TEXT_INT:
+      right = npuc_literal_int(&l, &at->i);
+      break;
     case TEXT_FLOAT:
       right = l.kind != LITERAL_STRING;
       if (right) at->f = npuc_literal_float(&l);
@@ -231,7 +231,8 @@ static void read_single(text_cursor *t, text_attribute *at) {
       right = l.kind == LITERAL_STRING;
       at->s = l.text;
       break;
-    default: break;
+    default:
+      break;
   }
   if (!right) npuc_text_fail(t, NPUC_DIAG_E0420, "the attribute \"%s\" has a value of another kind than declared", at->name);
 }
@@ -410,9 +411,12 @@ static void read_function_header(text_cursor *t, function_text *f) {
   do {
     const char *key = npuc_text_identifier(t);
     npuc_text_expect(t, ':');
-    if (key && strcmp(key, "domain") == 0) f->domain = npuc_text_string(t);
-    else if (key && strcmp(key, "opset_import") == 0) npuc_text_opsets(t, &opsets);
-    else (void)npuc_text_literal(t);
+    if (key && strcmp(key, "domain") == 0)
+      f->domain = npuc_text_string(t);
+    else if (key && strcmp(key, "opset_import") == 0)
+      npuc_text_opsets(t, &opsets);
+    else
+      (void)npuc_text_literal(t);
   } while (npuc_text_ok(t) && npuc_text_take(t, ','));
   npuc_text_expect(t, '>');
   f->opsets = opsets.items;

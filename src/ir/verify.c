@@ -153,8 +153,8 @@ static void check_quant(checker *c, const value *v) {
     wanted = v->shape.rank >= 0 && dim_is_number(v->shape.dims[q->axis]) ? v->shape.dims[q->axis] : n;
   }
   if (q->scale.type != DTYPE_F32 || n != wanted) {
-    failf(c, NPUC_DIAG_E0418, v->producer, NULL, "the value \"%s\" wants %lld float32 scales and has %lld of %s", v->name, (long long)wanted, (long long)n,
-          npuc_dtype_name(q->scale.type));
+    failf(c, NPUC_DIAG_E0418, v->producer, NULL, "the value \"%s\" wants %lld float32 scales and has %lld of %s", v->name,
+          (long long)wanted, (long long)n, npuc_dtype_name(q->scale.type));
     return;
   }
   for (int64_t i = 0; i < n; i++) {
@@ -169,14 +169,16 @@ static void check_quant(checker *c, const value *v) {
     failf(c, NPUC_DIAG_E0418, v->producer, NULL, "the value \"%s\" has %lld zero points of type %s for %lld scales", v->name,
           (long long)npuc_tensor_elements(z), npuc_dtype_name(z->type), (long long)n);
   } else if (v->type != DTYPE_NONE && npuc_dtype_is_integer(v->type) && z->type != v->type) {
-    failf(c, NPUC_DIAG_E0418, v->producer, NULL, "the value \"%s\" is %s and its zero point %s", v->name, npuc_dtype_name(v->type), npuc_dtype_name(z->type));
+    failf(c, NPUC_DIAG_E0418, v->producer, NULL, "the value \"%s\" is %s and its zero point %s", v->name, npuc_dtype_name(v->type),
+          npuc_dtype_name(z->type));
   }
 }
 
 static void check_constant(checker *c, const value *v) {
   const tensor *t = v->constant;
   if (t->type != v->type) {
-    failf(c, NPUC_DIAG_E0413, NULL, NULL, "the constant \"%s\" is declared %s and holds %s", v->name, npuc_dtype_name(v->type), npuc_dtype_name(t->type));
+    failf(c, NPUC_DIAG_E0413, NULL, NULL, "the constant \"%s\" is declared %s and holds %s", v->name, npuc_dtype_name(v->type),
+          npuc_dtype_name(t->type));
   }
   int64_t n;
   size_t bytes;
@@ -190,7 +192,8 @@ static void check_constant(checker *c, const value *v) {
 static void check_value(checker *c, const value *v) {
   if (!*v->name) fail(c, NPUC_DIAG_E0410, v->producer, NULL, "a value has no name");
   if (v->shape.rank < -1 || v->shape.rank > MAX_RANK) {
-    failf(c, NPUC_DIAG_E0414, v->producer, NULL, "the value \"%s\" has rank %d; 0 to %d are possible", v->name, (int)v->shape.rank, (int)MAX_RANK);
+    failf(c, NPUC_DIAG_E0414, v->producer, NULL, "the value \"%s\" has rank %d; 0 to %d are possible", v->name, (int)v->shape.rank,
+          (int)MAX_RANK);
     return;
   }
   for (int32_t i = 0; i < v->shape.rank; i++) {
@@ -216,7 +219,8 @@ static void check_arity(checker *c, const node *n, bool is_output) {
   if (have > most && !variadic) failf(c, NPUC_DIAG_E0411, n, NULL, "%d %s, at most %d are possible", (int)have, what, (int)most);
   for (int32_t i = 0; i < have && (i < most || variadic); i++) {
     const op_port *port = &ports[i < most ? i : most - 1];
-    if (!values[i] && !port->optional) failf(c, NPUC_DIAG_E0411, n, port->name, "the %s %d may not be omitted", is_output ? "output" : "input", (int)i);
+    if (!values[i] && !port->optional)
+      failf(c, NPUC_DIAG_E0411, n, port->name, "the %s %d may not be omitted", is_output ? "output" : "input", (int)i);
   }
 }
 
@@ -231,8 +235,12 @@ static void check_attribute(checker *c, const node *n, const attr_field *f) {
   const void *at = (const char *)n->attributes + f->offset;
   bool absent = false;
   switch (f->kind) {
-    case ATTR_STRING: absent = *(const char *const *)at == NULL; break;
-    case ATTR_TENSOR: absent = *(const tensor *const *)at == NULL; break;
+    case ATTR_STRING:
+      absent = *(const char *const *)at == NULL;
+      break;
+    case ATTR_TENSOR:
+      absent = *(const tensor *const *)at == NULL;
+      break;
     case ATTR_INTS: {
       const int_list *l = at;
       absent = l->count == 0 && !l->values;
@@ -246,7 +254,8 @@ static void check_attribute(checker *c, const node *n, const attr_field *f) {
       break;
     }
     case ATTR_INT:
-    case ATTR_FLOAT: break; /* importers check presence: zero is a value */
+    case ATTR_FLOAT:
+      break; /* importers check presence: zero is a value */
   }
   if (absent && f->required) fail(c, NPUC_DIAG_E0412, n, f->name, "the attribute is required");
 }

@@ -117,8 +117,14 @@ void npuc_conv_f32(const kernel_set *kernels, thread_pool *pool, const conv_f32 
   npuc_conv_offsets(&l, offsets);
   f32_context context = {&l, conv};
   conv_run run = {
-      .walk = {.layout = &l, .kernel = kernels->conv_f32, .lanes = kernels->lanes, .most_vectors = CONV_TILE_VECTORS, .offsets = offsets, .y_bytes = sizeof(float),
-               .channel = f32_channel, .context = &context},
+      .walk = {.layout = &l,
+               .kernel = kernels->conv_f32,
+               .lanes = kernels->lanes,
+               .most_vectors = CONV_TILE_VECTORS,
+               .offsets = offsets,
+               .y_bytes = sizeof(float),
+               .channel = f32_channel,
+               .context = &context},
       .model = {.clip_lo = conv->clip_lo, .clip_hi = conv->clip_hi},
       .x = conv->x,
       .load = f32_load,
@@ -132,8 +138,15 @@ void npuc_conv_f32(const kernel_set *kernels, thread_pool *pool, const conv_f32 
 /* -- matrix product: b's rows are the channels of a 1x1 convolution over n pixels -- */
 
 static kernel_window matmul_window(int64_t m, int64_t k, int64_t n) {
-  return (kernel_window){.batch = 1, .channels = k, .out_channels = m, .group = 1, .in = {1, 1, n}, .out = {1, 1, n}, .kernel = {1, 1, 1},
-                         .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
+  return (kernel_window){.batch = 1,
+                         .channels = k,
+                         .out_channels = m,
+                         .group = 1,
+                         .in = {1, 1, n},
+                         .out = {1, 1, n},
+                         .kernel = {1, 1, 1},
+                         .stride = {1, 1, 1},
+                         .dilation = {1, 1, 1}};
 }
 
 bool npuc_matmul_f32_scratch(int64_t m, int64_t k, int64_t n, size_t *out_bytes) {
@@ -145,6 +158,11 @@ bool npuc_matmul_f32_scratch(int64_t m, int64_t k, int64_t n, size_t *out_bytes)
 }
 
 void npuc_matmul_f32(const kernel_set *kernels, thread_pool *pool, const matmul_f32 *job, void *scratch) {
-  conv_f32 conv = {.g = matmul_window(job->m, job->k, job->n), .x = job->b, .packed = job->packed_a, .y = job->y, .clip_lo = -INFINITY, .clip_hi = INFINITY};
+  conv_f32 conv = {.g = matmul_window(job->m, job->k, job->n),
+                   .x = job->b,
+                   .packed = job->packed_a,
+                   .y = job->y,
+                   .clip_lo = -INFINITY,
+                   .clip_hi = INFINITY};
   npuc_conv_f32(kernels, pool, &conv, scratch);
 }

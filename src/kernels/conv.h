@@ -19,11 +19,11 @@
 
 typedef struct conv_f32 {
   kernel_window g;
-  const float *x;      /* [batch, channels, in...] */
-  const float *packed; /* of npuc_conv_f32_pack */
-  const float *bias;   /* [out_channels] or NULL */
-  float *y;            /* [batch, out_channels, out...] */
-  const float *add;    /* as y, or NULL: y = clip(conv + add); not y itself */
+  const float *x;         /* [batch, channels, in...] */
+  const float *packed;    /* of npuc_conv_f32_pack */
+  const float *bias;      /* [out_channels] or NULL */
+  float *y;               /* [batch, out_channels, out...] */
+  const float *add;       /* as y, or NULL: y = clip(conv + add); not y itself */
   float clip_lo, clip_hi; /* -INFINITY, INFINITY: none */
 } conv_f32;
 

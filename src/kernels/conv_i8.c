@@ -126,7 +126,13 @@ void npuc_conv_i8(const kernel_set *kernels, thread_pool *pool, const conv_i8 *c
   npuc_conv_offsets(&l, offsets);
   i8_context context = {&l, conv, kernels->pair_i8};
   conv_run run = {
-      .walk = {.layout = &l, .kernel = kernels->conv_i8, .lanes = kernels->lanes, .most_vectors = 2, .offsets = offsets, .y_bytes = 1, .channel = i8_channel,
+      .walk = {.layout = &l,
+               .kernel = kernels->conv_i8,
+               .lanes = kernels->lanes,
+               .most_vectors = 2,
+               .offsets = offsets,
+               .y_bytes = 1,
+               .channel = i8_channel,
                .context = &context},
       .model = {.zero_point = conv->y.zero_point, .lo = conv->y.lo, .hi = conv->y.hi},
       .load = i8_load,

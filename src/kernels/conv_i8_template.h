@@ -36,20 +36,42 @@ TARGET NPUC_INLINE void NAME(tile)(const conv_tile *t, const int nv, const int n
 TARGET void NAME(conv)(const conv_tile *t, int vectors) {
   if (t->channels > 1) {
     switch (vectors) {
-      case 1: NAME(tile)(t, 1, CONV_TILE_CHANNELS); break;
-      case 2: NAME(tile)(t, 2, CONV_TILE_CHANNELS); break;
-      default: NAME(tile)(t, 3, CONV_TILE_CHANNELS); break;
+      case 1:
+        NAME(tile)(t, 1, CONV_TILE_CHANNELS);
+        break;
+      case 2:
+        NAME(tile)(t, 2, CONV_TILE_CHANNELS);
+        break;
+      default:
+        NAME(tile)(t, 3, CONV_TILE_CHANNELS);
+        break;
     }
     return;
   }
   switch (vectors) {
-    case 1: NAME(tile)(t, 1, 1); break;
-    case 2: NAME(tile)(t, 2, 1); break;
-    case 3: NAME(tile)(t, 3, 1); break;
-    case 4: NAME(tile)(t, 4, 1); break;
-    case 5: NAME(tile)(t, 5, 1); break;
-    case 6: NAME(tile)(t, 6, 1); break;
-    case 7: NAME(tile)(t, 7, 1); break;
-    default: NAME(tile)(t, 8, 1); break;
+    case 1:
+      NAME(tile)(t, 1, 1);
+      break;
+    case 2:
+      NAME(tile)(t, 2, 1);
+      break;
+    case 3:
+      NAME(tile)(t, 3, 1);
+      break;
+    case 4:
+      NAME(tile)(t, 4, 1);
+      break;
+    case 5:
+      NAME(tile)(t, 5, 1);
+      break;
+    case 6:
+      NAME(tile)(t, 6, 1);
+      break;
+    case 7:
+      NAME(tile)(t, 7, 1);
+      break;
+    default:
+      NAME(tile)(t, 8, 1);
+      break;
   }
 }

@@ -43,8 +43,8 @@ void npuc_conv_offsets(const conv_layout *l, int32_t *offsets) {
       for (int64_t h = 0; h < g->kernel[1]; h++) {
         for (int64_t w = 0; w < g->kernel[2]; w++) {
           int64_t along = w * g->dilation[2];
-          *offsets++ = (int32_t)(cell * l->plane + conv_row_at(l, d * g->dilation[0], h * g->dilation[1]) + along % g->stride[2] * l->phase +
-                                 along / g->stride[2]);
+          *offsets++ = (int32_t)(cell * l->plane + conv_row_at(l, d * g->dilation[0], h * g->dilation[1]) +
+                                 along % g->stride[2] * l->phase + along / g->stride[2]);
         }
       }
     }
@@ -55,9 +55,7 @@ static int64_t row_vectors(const conv_layout *l, int32_t lanes) { return (l->g.o
 
 int64_t npuc_conv_vectors(const conv_layout *l, int32_t lanes) { return l->g.out[0] * l->g.out[1] * row_vectors(l, lanes); }
 
-static int64_t group_blocks(const conv_layout *l) {
-  return (l->g.out_channels / l->g.group + CONV_TILE_CHANNELS - 1) / CONV_TILE_CHANNELS;
-}
+static int64_t group_blocks(const conv_layout *l) { return (l->g.out_channels / l->g.group + CONV_TILE_CHANNELS - 1) / CONV_TILE_CHANNELS; }
 
 int64_t npuc_conv_blocks(const conv_layout *l) { return l->g.group * group_blocks(l); }
 
@@ -123,7 +121,8 @@ static conv_tile block_tile(const conv_walk *walk, const conv_tile *model, int64
   return t;
 }
 
-void npuc_conv_block(const conv_walk *walk, const void *x, void *y, const float *add, const conv_tile *model, int64_t block, int64_t first, int64_t last) {
+void npuc_conv_block(const conv_walk *walk, const void *x, void *y, const float *add, const conv_tile *model, int64_t block, int64_t first,
+                     int64_t last) {
   const conv_layout *l = walk->layout;
   int64_t o;
   conv_tile t = block_tile(walk, model, block, &o);
@@ -161,7 +160,8 @@ static const void *planes_of(const conv_run *run, int64_t sample, size_t worker)
   return (const int32_t *)run->planes + l->sample * (int64_t)worker;
 }
 
-static void compute(const conv_run *run, int64_t sample, const void *planes, int64_t first_block, int64_t last_block, int64_t first, int64_t last) {
+static void compute(const conv_run *run, int64_t sample, const void *planes, int64_t first_block, int64_t last_block, int64_t first,
+                    int64_t last) {
   const conv_layout *l = run->walk.layout;
   char *y = (char *)run->y + sample * output_elements(l) * (int64_t)run->walk.y_bytes;
   const float *add = run->add ? run->add + sample * output_elements(l) : NULL;
@@ -187,9 +187,7 @@ static void load_cells(void *context, size_t begin, size_t end, size_t worker) {
   job->run->load(job->run->walk.context, job->sample, (int64_t)begin, (int64_t)end, job->run->planes);
 }
 
-static int64_t vector_runs(const conv_run *run) {
-  return (npuc_conv_vectors(run->walk.layout, run->walk.lanes) + TILE_RUN - 1) / TILE_RUN;
-}
+static int64_t vector_runs(const conv_run *run) { return (npuc_conv_vectors(run->walk.layout, run->walk.lanes) + TILE_RUN - 1) / TILE_RUN; }
 
 /* Units: runs of vectors, outer, by channel blocks. */
 static void compute_units(void *context, size_t begin, size_t end, size_t worker) {

@@ -9,15 +9,15 @@
 
 /* A cell is a 32-bit element: one channel of floats, or two channels of int16. */
 typedef struct conv_layout {
-  kernel_window g;       /* with the axes merged when `direct` */
-  bool direct;           /* x itself is read: 1x1, stride 1, no padding */
-  int64_t cells;         /* per group: channels/group floats, or half as many pairs */
-  int64_t taps;          /* cells * kernel volume */
-  int64_t rows[2];       /* padded extent of the first two axes */
-  int64_t phase;         /* elements of one phase of a row */
-  int64_t pitch;         /* of a row: stride * phase */
-  int64_t plane;         /* of a cell */
-  int64_t sample;        /* of all cells of a sample, slack included */
+  kernel_window g; /* with the axes merged when `direct` */
+  bool direct;     /* x itself is read: 1x1, stride 1, no padding */
+  int64_t cells;   /* per group: channels/group floats, or half as many pairs */
+  int64_t taps;    /* cells * kernel volume */
+  int64_t rows[2]; /* padded extent of the first two axes */
+  int64_t phase;   /* elements of one phase of a row */
+  int64_t pitch;   /* of a row: stride * phase */
+  int64_t plane;   /* of a cell */
+  int64_t sample;  /* of all cells of a sample, slack included */
 } conv_layout;
 
 enum { CONV_SLACK = 16 }; /* elements readable past the last plane: one vector */
@@ -56,7 +56,8 @@ typedef struct conv_walk {
 int64_t npuc_conv_vectors(const conv_layout *l, int32_t lanes);
 int64_t npuc_conv_blocks(const conv_layout *l); /* of 4 channels, all groups */
 /* Computes vectors [first, last) of channel block `block` of one sample. x: its padded planes; y, add: its first output. */
-void npuc_conv_block(const conv_walk *walk, const void *x, void *y, const float *add, const conv_tile *model, int64_t block, int64_t first, int64_t last);
+void npuc_conv_block(const conv_walk *walk, const void *x, void *y, const float *add, const conv_tile *model, int64_t block, int64_t first,
+                     int64_t last);
 
 /* Runs all samples: `load` fills the padded planes of cells [first, last) of a sample. scratch: npuc_conv_scratch bytes after the offsets. */
 typedef struct conv_run {

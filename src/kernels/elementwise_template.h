@@ -2,15 +2,15 @@
 /* Elementwise float32 loops, included once per level with NAME(op) and TARGET defined; no include guard on purpose. Each body is one
  * formula per element, in which rounding happens at every operator and once in fmaf, so that all levels agree. */
 
-#define UNARY(op, formula)                                                                                       \
-  TARGET void NAME(op)(const float *x, float *y, size_t n, float a, float b) {                                   \
-    (void)a;                                                                                                     \
-    (void)b;                                                                                                     \
-    NPUC_IVDEP                                                                                                   \
-    for (size_t i = 0; i < n; i++) {                                                                             \
-      float v = x[i];                                                                                            \
-      y[i] = (formula);                                                                                          \
-    }                                                                                                            \
+#define UNARY(op, formula)                                                     \
+  TARGET void NAME(op)(const float *x, float *y, size_t n, float a, float b) { \
+    (void)a;                                                                   \
+    (void)b;                                                                   \
+    NPUC_IVDEP                                                                 \
+    for (size_t i = 0; i < n; i++) {                                           \
+      float v = x[i];                                                          \
+      y[i] = (formula);                                                        \
+    }                                                                          \
   }
 
 UNARY(relu, v < 0.0f ? 0.0f : v)
@@ -23,29 +23,29 @@ UNARY(tanh, npuc_tanh_f32(v))
 UNARY(affine, fmaf(v, a, b))
 
 /* The three loops let the compiler see which operand is one number. */
-#define BINARY(op, formula)                                                                                      \
-  TARGET void NAME(op)(const float *a, size_t a_step, const float *b, size_t b_step, float *y, size_t n) {       \
-    if (a_step && b_step) {                                                                                      \
-      NPUC_IVDEP                                                                                                 \
-      for (size_t i = 0; i < n; i++) {                                                                           \
-        float p = a[i], q = b[i];                                                                                \
-        y[i] = (formula);                                                                                        \
-      }                                                                                                          \
-    } else if (a_step) {                                                                                         \
-      const float q = n ? b[0] : 0.0f;                                                                           \
-      NPUC_IVDEP                                                                                                 \
-      for (size_t i = 0; i < n; i++) {                                                                           \
-        float p = a[i];                                                                                          \
-        y[i] = (formula);                                                                                        \
-      }                                                                                                          \
-    } else {                                                                                                     \
-      const float p = n ? a[0] : 0.0f;                                                                           \
-      NPUC_IVDEP                                                                                                 \
-      for (size_t i = 0; i < n; i++) {                                                                           \
-        float q = b[b_step ? i : 0];                                                                             \
-        y[i] = (formula);                                                                                        \
-      }                                                                                                          \
-    }                                                                                                            \
+#define BINARY(op, formula)                                                                                \
+  TARGET void NAME(op)(const float *a, size_t a_step, const float *b, size_t b_step, float *y, size_t n) { \
+    if (a_step && b_step) {                                                                                \
+      NPUC_IVDEP                                                                                           \
+      for (size_t i = 0; i < n; i++) {                                                                     \
+        float p = a[i], q = b[i];                                                                          \
+        y[i] = (formula);                                                                                  \
+      }                                                                                                    \
+    } else if (a_step) {                                                                                   \
+      const float q = n ? b[0] : 0.0f;                                                                     \
+      NPUC_IVDEP                                                                                           \
+      for (size_t i = 0; i < n; i++) {                                                                     \
+        float p = a[i];                                                                                    \
+        y[i] = (formula);                                                                                  \
+      }                                                                                                    \
+    } else {                                                                                               \
+      const float p = n ? a[0] : 0.0f;                                                                     \
+      NPUC_IVDEP                                                                                           \
+      for (size_t i = 0; i < n; i++) {                                                                     \
+        float q = b[b_step ? i : 0];                                                                       \
+        y[i] = (formula);                                                                                  \
+      }                                                                                                    \
+    }                                                                                                      \
   }
 
 BINARY(add, p + q)

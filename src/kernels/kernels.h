@@ -44,7 +44,8 @@ typedef struct conv_tile {
 typedef void conv_tile_kernel(const conv_tile *t, int vectors);
 
 /* `lanes16`: y[m, n] = sum over k of a[m, k] * b[n, k], rows of `a` a_stride elements apart, of `b` b_stride, of y y_stride. */
-typedef void dot_f32_kernel(const float *a, size_t a_stride, const float *b, size_t b_stride, size_t k, float *y, size_t y_stride, size_t m, size_t n);
+typedef void dot_f32_kernel(const float *a, size_t a_stride, const float *b, size_t b_stride, size_t k, float *y, size_t y_stride, size_t m,
+                            size_t n);
 /* y[j] = sum over k of a[k] * b[j * b_stride + k], exact modulo 2^32. */
 typedef void dot_i8_kernel(const int16_t *a, const int8_t *b, size_t b_stride, size_t k, int32_t *y, size_t n);
 /* out[2i] = a[i] - zero_point, out[2i + 1] = b[i] - zero_point (0 where b is NULL); a and b are u8, or s8 when is_signed. */

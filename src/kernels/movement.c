@@ -22,10 +22,10 @@ static void collapse(strided_copy *c) {
   c->rank = rank;
 }
 
-#define COPY_LOOP(bytes)                                              \
-  for (int64_t i = 0; i < n; i++) {                                   \
-    memcpy(to + i * to_step, from + i * from_step, (bytes));          \
-  }                                                                   \
+#define COPY_LOOP(bytes)                                     \
+  for (int64_t i = 0; i < n; i++) {                          \
+    memcpy(to + i * to_step, from + i * from_step, (bytes)); \
+  }                                                          \
   return
 
 /* Steps in bytes here. */
@@ -35,11 +35,16 @@ static void copy_row(const char *from, int64_t from_step, char *to, int64_t to_s
     return;
   }
   switch (bytes) {
-    case 1: COPY_LOOP(1);
-    case 2: COPY_LOOP(2);
-    case 4: COPY_LOOP(4);
-    case 8: COPY_LOOP(8);
-    default: COPY_LOOP(bytes);
+    case 1:
+      COPY_LOOP(1);
+    case 2:
+      COPY_LOOP(2);
+    case 4:
+      COPY_LOOP(4);
+    case 8:
+      COPY_LOOP(8);
+    default:
+      COPY_LOOP(bytes);
   }
 }
 

@@ -6,35 +6,35 @@
 #include <math.h>
 #include <string.h>
 
-#define NPUC_POOL_BODY(type, first_value, combine)                                                                 \
-  int64_t in = window_volume(g->in), out = window_volume(g->out), taps = window_volume(g->kernel);                  \
-  for (int64_t plane = first; plane < last; plane++) {                                                              \
-    const type *from = x + plane * in;                                                                              \
-    type *to = y + plane * out;                                                                                     \
-    for (int64_t i = 0; i < out; i++) to[i] = (first_value);                                                        \
-    int64_t tap[WINDOW_AXES] = {0}, low[WINDOW_AXES], high[WINDOW_AXES];                                            \
-    for (int64_t j = 0; j < taps; j++, next_tap(g, tap)) {                                                          \
-      tap_ranges(g, tap, low, high);                                                                                \
-      for (int64_t d = low[0]; d < high[0]; d++) {                                                                  \
-        for (int64_t h = low[1]; h < high[1]; h++) {                                                                \
-          const type *row = from + (source(g, 0, d, tap[0]) * g->in[1] + source(g, 1, h, tap[1])) * g->in[2] +      \
-                            source(g, 2, low[2], tap[2]);                                                           \
-          type *result = to + (d * g->out[1] + h) * g->out[2] + low[2];                                             \
-          int64_t n = high[2] - low[2], step = g->stride[2];                                                        \
-          if (step == 1) {                                                                                          \
-            for (int64_t i = 0; i < n; i++) {                                                                       \
-              type v = row[i], sofar = result[i];                                                                   \
-              result[i] = (combine);                                                                                \
-            }                                                                                                       \
-          } else {                                                                                                  \
-            for (int64_t i = 0; i < n; i++) {                                                                       \
-              type v = row[i * step], sofar = result[i];                                                            \
-              result[i] = (combine);                                                                                \
-            }                                                                                                       \
-          }                                                                                                         \
-        }                                                                                                           \
-      }                                                                                                             \
-    }                                                                                                               \
+#define NPUC_POOL_BODY(type, first_value, combine)                                                                             \
+  int64_t in = window_volume(g->in), out = window_volume(g->out), taps = window_volume(g->kernel);                             \
+  for (int64_t plane = first; plane < last; plane++) {                                                                         \
+    const type *from = x + plane * in;                                                                                         \
+    type *to = y + plane * out;                                                                                                \
+    for (int64_t i = 0; i < out; i++) to[i] = (first_value);                                                                   \
+    int64_t tap[WINDOW_AXES] = {0}, low[WINDOW_AXES], high[WINDOW_AXES];                                                       \
+    for (int64_t j = 0; j < taps; j++, next_tap(g, tap)) {                                                                     \
+      tap_ranges(g, tap, low, high);                                                                                           \
+      for (int64_t d = low[0]; d < high[0]; d++) {                                                                             \
+        for (int64_t h = low[1]; h < high[1]; h++) {                                                                           \
+          const type *row =                                                                                                    \
+              from + (source(g, 0, d, tap[0]) * g->in[1] + source(g, 1, h, tap[1])) * g->in[2] + source(g, 2, low[2], tap[2]); \
+          type *result = to + (d * g->out[1] + h) * g->out[2] + low[2];                                                        \
+          int64_t n = high[2] - low[2], step = g->stride[2];                                                                   \
+          if (step == 1) {                                                                                                     \
+            for (int64_t i = 0; i < n; i++) {                                                                                  \
+              type v = row[i], sofar = result[i];                                                                              \
+              result[i] = (combine);                                                                                           \
+            }                                                                                                                  \
+          } else {                                                                                                             \
+            for (int64_t i = 0; i < n; i++) {                                                                                  \
+              type v = row[i * step], sofar = result[i];                                                                       \
+              result[i] = (combine);                                                                                           \
+            }                                                                                                                  \
+          }                                                                                                                    \
+        }                                                                                                                      \
+      }                                                                                                                        \
+    }                                                                                                                          \
   }
 
 /* Where output p of an axis finds tap j. */

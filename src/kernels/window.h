@@ -10,7 +10,8 @@ enum { WINDOW_AXES = 3 };
 
 typedef struct kernel_window {
   int64_t batch, channels, out_channels, group;
-  int64_t in[WINDOW_AXES], out[WINDOW_AXES], kernel[WINDOW_AXES], stride[WINDOW_AXES], begin[WINDOW_AXES], end[WINDOW_AXES], dilation[WINDOW_AXES];
+  int64_t in[WINDOW_AXES], out[WINDOW_AXES], kernel[WINDOW_AXES], stride[WINDOW_AXES], begin[WINDOW_AXES], end[WINDOW_AXES],
+      dilation[WINDOW_AXES];
 } kernel_window;
 
 static inline int64_t window_volume(const int64_t dims[WINDOW_AXES]) { return dims[0] * dims[1] * dims[2]; }

@@ -76,8 +76,7 @@ typedef struct sketch {
 /* A mean or sum over height and width of [N, C, H, W], spelled as a reduction. */
 static bool is_spatial(const node *n) {
   const tensor *axes = n->n_inputs > 1 && n->inputs[1] ? n->inputs[1]->constant : NULL;
-  if (!axes || n->inputs[0]->shape.rank != 4 || npuc_tensor_elements(axes) != 2)
-    return false;
+  if (!axes || n->inputs[0]->shape.rank != 4 || npuc_tensor_elements(axes) != 2) return false;
   int64_t a = npuc_tensor_get_int(axes, 0), b = npuc_tensor_get_int(axes, 1);
   a = a < 0 ? a + 4 : a, b = b < 0 ? b + 4 : b;
   return a + b == 5 && (a == 2 || a == 3);

@@ -48,7 +48,8 @@ static bool is_inference(const match *m) {
   for (int32_t i = 1; i < m->root->n_outputs; i++) {
     if (m->root->outputs[i]) return false;
   }
-  return npuc_is_wide_float(m->values[SCALE]) && m->values[SCALE]->type == m->root->outputs[0]->type; /* statistics may be wider than the data */
+  return npuc_is_wide_float(m->values[SCALE]) &&
+         m->values[SCALE]->type == m->root->outputs[0]->type; /* statistics may be wider than the data */
 }
 
 static bool conv_suits(const match *m) {
@@ -91,7 +92,8 @@ static void fold_into_gemm(rewriter *r, const match *m) {
 
 static bool matmul_suits(const match *m) {
   const shape *w = &m->values[W]->constant->shape;
-  return is_inference(m) && npuc_has_rank(m->values[X], 2) && w->rank == 2 && w->dims[1] == npuc_tensor_elements(m->values[SCALE]->constant);
+  return is_inference(m) && npuc_has_rank(m->values[X], 2) && w->rank == 2 &&
+         w->dims[1] == npuc_tensor_elements(m->values[SCALE]->constant);
 }
 
 static void fold_into_matmul(rewriter *r, const match *m) {

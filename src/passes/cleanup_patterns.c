@@ -9,9 +9,7 @@ enum { Y, X, INNER, A, B, C };
 /* -- a node stands for its input -- */
 
 /* A graph output must be made by a node: where y is one, x may be neither a port nor a constant. */
-static bool can_forward(const value *y, const value *x) {
-  return !y->is_output || !(x->is_input || x->is_output || x->constant);
-}
+static bool can_forward(const value *y, const value *x) { return !y->is_output || !(x->is_input || x->is_output || x->constant); }
 
 static void forward(rewriter *r, const match *m) { npuc_rewrite_replace(r, m->root->outputs[0], m->values[X]); }
 
@@ -68,7 +66,9 @@ static bool is_identity_permutation(const int_list *perm) {
   return perm->count > 0;
 }
 
-static bool permutes_nothing(const match *m) { return is_identity_permutation(&NPUC_ATTRS(transpose_attributes, m->root)->perm) && forwards(m); }
+static bool permutes_nothing(const match *m) {
+  return is_identity_permutation(&NPUC_ATTRS(transpose_attributes, m->root)->perm) && forwards(m);
+}
 
 static bool pools_single_cells(const match *m) {
   const pool_attributes *a = NPUC_ATTRS(pool_attributes, m->root);
@@ -83,32 +83,34 @@ static bool pools_single_cells(const match *m) {
 }
 
 /* -- neutral operands: x * 1, x / 1, x - 0 and x + (-0) are x to the bit; x + 0 is not, where x is -0. Integers: any zero -- */
-static bool neutral(const match *m, double number) {
-  return npuc_is_exactly(m->values[C], number) && changes_no_shape(m);
-}
+static bool neutral(const match *m, double number) { return npuc_is_exactly(m->values[C], number) && changes_no_shape(m); }
 static bool multiplies_by_one(const match *m) { return neutral(m, 1.0); }
 static bool subtracts_zero(const match *m) { return neutral(m, 0.0); }
 static bool adds_zero(const match *m) { return neutral(m, npuc_is_float(m->values[X]) ? -0.0 : 0.0); }
 
 #define FORWARD(symbol, text, algebra, op_root, condition) \
-  static const pattern symbol = {.name = text, .doc = algebra, .parity = PARITY_EXACT, .root = op_root, .where = condition, .rewrite = forward}
+  static const pattern symbol = {                          \
+      .name = text, .doc = algebra, .parity = PARITY_EXACT, .root = op_root, .where = condition, .rewrite = forward}
 
 FORWARD(identity, "identity", "Identity(x) -> x", NODE(OP_IDENTITY, Y, ANY(X)), forwards);
-FORWARD(dropout, "dropout", "Dropout(x) -> x in inference", NODE(OP_DROPOUT, Y, ANY(X), OPTIONAL_INPUT(A), OPTIONAL_INPUT(B)), dropout_is_idle);
+FORWARD(dropout, "dropout", "Dropout(x) -> x in inference", NODE(OP_DROPOUT, Y, ANY(X), OPTIONAL_INPUT(A), OPTIONAL_INPUT(B)),
+        dropout_is_idle);
 FORWARD(cast_to_same, "cast-to-same", "Cast(x) -> x of the same type", NODE(OP_CAST, Y, ANY(X)), casts_to_own_type);
 FORWARD(reshape_to_same, "reshape-to-same", "Reshape(x) -> x of the same shape", NODE(OP_RESHAPE, Y, ANY(X), ANY(A)), changes_no_shape);
 FORWARD(expand_to_same, "expand-to-same", "Expand(x) -> x of the same shape", NODE(OP_EXPAND, Y, ANY(X), ANY(A)), changes_no_shape);
 FORWARD(flatten_to_same, "flatten-to-same", "Flatten(x) -> x of the same shape", NODE(OP_FLATTEN, Y, ANY(X)), changes_no_shape);
-FORWARD(slice_of_all, "slice-of-all", "Slice(x) -> x where nothing is cut", NODE(OP_SLICE, Y, ANY(X), ANY(A), ANY(B), OPTIONAL_INPUT(C), OPTIONAL_INPUT(INNER)),
-        slice_takes_all);
-FORWARD(pad_of_nothing, "pad-of-nothing", "Pad(x, 0) -> x", NODE(OP_PAD, Y, ANY(X), CONST(A), OPTIONAL_INPUT(B), OPTIONAL_INPUT(C)), pads_nothing);
+FORWARD(slice_of_all, "slice-of-all", "Slice(x) -> x where nothing is cut",
+        NODE(OP_SLICE, Y, ANY(X), ANY(A), ANY(B), OPTIONAL_INPUT(C), OPTIONAL_INPUT(INNER)), slice_takes_all);
+FORWARD(pad_of_nothing, "pad-of-nothing", "Pad(x, 0) -> x", NODE(OP_PAD, Y, ANY(X), CONST(A), OPTIONAL_INPUT(B), OPTIONAL_INPUT(C)),
+        pads_nothing);
 FORWARD(transpose_identity, "transpose-identity", "Transpose(x, identity) -> x", NODE(OP_TRANSPOSE, Y, ANY(X)), permutes_nothing);
 FORWARD(concat_of_one, "concat-of-one", "Concat(x) -> x", NODE(OP_CONCAT, Y, ANY(X)), has_one_input);
 FORWARD(max_of_one, "max-of-one", "Max(x) -> x", NODE(OP_MAX, Y, ANY(X)), has_one_input);
 FORWARD(min_of_one, "min-of-one", "Min(x) -> x", NODE(OP_MIN, Y, ANY(X)), has_one_input);
 FORWARD(split_in_one, "split-in-one", "Split(x) -> x with one output", NODE(OP_SPLIT, Y, ANY(X), OPTIONAL_INPUT(A)), has_one_output);
 FORWARD(max_pool_of_one, "max-pool-of-one", "MaxPool(x) -> x with windows of one cell", NODE(OP_MAXPOOL, Y, ANY(X)), pools_single_cells);
-FORWARD(average_pool_of_one, "average-pool-of-one", "AveragePool(x) -> x with windows of one cell", NODE(OP_AVERAGEPOOL, Y, ANY(X)), pools_single_cells);
+FORWARD(average_pool_of_one, "average-pool-of-one", "AveragePool(x) -> x with windows of one cell", NODE(OP_AVERAGEPOOL, Y, ANY(X)),
+        pools_single_cells);
 FORWARD(mul_one, "mul-one", "Mul(x, 1) -> x", NODE(OP_MUL, Y, ANY(X), CONST(C)), multiplies_by_one);
 FORWARD(div_one, "div-one", "Div(x, 1) -> x", NODE(OP_DIV, Y, ANY(X), CONST(C)), multiplies_by_one);
 FORWARD(sub_zero, "sub-zero", "Sub(x, 0) -> x", NODE(OP_SUB, Y, ANY(X), CONST(C)), subtracts_zero);
@@ -117,7 +119,8 @@ FORWARD(add_zero, "add-zero", "Add(x, -0) -> x", NODE(OP_ADD, Y, ANY(X), CONST(C
 /* -- two steps in one -- */
 
 static void join_transposes(rewriter *r, const match *m) {
-  const int_list *outer = &NPUC_ATTRS(transpose_attributes, m->root)->perm, *inner = &NPUC_ATTRS(transpose_attributes, m->nodes[INNER])->perm;
+  const int_list *outer = &NPUC_ATTRS(transpose_attributes, m->root)->perm,
+                 *inner = &NPUC_ATTRS(transpose_attributes, m->nodes[INNER])->perm;
   node *joined = npuc_rewrite_node(r, OP_TRANSPOSE, (value *[]){m->values[X]}, 1, 1);
   int_list *perm = &NPUC_ATTRS(transpose_attributes, joined)->perm;
   perm->count = outer->count;
@@ -128,7 +131,8 @@ static void join_transposes(rewriter *r, const match *m) {
 
 static bool both_have_perms(const match *m) {
   int32_t rank = m->values[X]->shape.rank;
-  return rank > 0 && NPUC_ATTRS(transpose_attributes, m->root)->perm.count == rank && NPUC_ATTRS(transpose_attributes, m->nodes[INNER])->perm.count == rank;
+  return rank > 0 && NPUC_ATTRS(transpose_attributes, m->root)->perm.count == rank &&
+         NPUC_ATTRS(transpose_attributes, m->nodes[INNER])->perm.count == rank;
 }
 
 static const pattern transpose_transpose = {
@@ -161,13 +165,15 @@ static void to_reshape(rewriter *r, const match *m) {
   int64_t target[MAX_RANK];
   const value *y = m->root->outputs[0];
   if (!target_of_output(y, target)) return;
-  value *shape_value = npuc_graph_constant_ints(r->graph, npuc_arena_printf(r->scratch, "%s_shape", m->root->name), DTYPE_I64, target, y->shape.rank);
+  value *shape_value =
+      npuc_graph_constant_ints(r->graph, npuc_arena_printf(r->scratch, "%s_shape", m->root->name), DTYPE_I64, target, y->shape.rank);
   node *reshape = npuc_rewrite_node(r, OP_RESHAPE, (value *[]){m->values[X], shape_value}, 2, 1);
   npuc_rewrite_replace(r, m->root->outputs[0], reshape->outputs[0]);
 }
 
 #define TO_RESHAPE(symbol, text, algebra, op_root) \
-  static const pattern symbol = {.name = text, .doc = algebra, .parity = PARITY_EXACT, .root = op_root, .where = is_one_reshape, .rewrite = to_reshape}
+  static const pattern symbol = {                  \
+      .name = text, .doc = algebra, .parity = PARITY_EXACT, .root = op_root, .where = is_one_reshape, .rewrite = to_reshape}
 
 TO_RESHAPE(reshape_reshape, "reshape-reshape", "Reshape(Reshape(x)) -> Reshape(x)",
            NODE(OP_RESHAPE, Y, NODE(OP_RESHAPE, INNER, ANY(X), ANY(A)), ANY(B)));
@@ -188,8 +194,10 @@ TO_RESHAPE(squeeze_to_reshape, "squeeze-to-reshape", "Squeeze(x) -> Reshape(x)",
 TO_RESHAPE(unsqueeze_to_reshape, "unsqueeze-to-reshape", "Unsqueeze(x) -> Reshape(x)", NODE(OP_UNSQUEEZE, Y, ANY(X), ANY(A)));
 
 static const pattern *const patterns[] = {
-    &identity,       &dropout,      &cast_to_same,    &reshape_to_same,     &expand_to_same, &flatten_to_same, &slice_of_all,        &pad_of_nothing,
-    &transpose_identity, &concat_of_one, &max_of_one, &min_of_one,          &split_in_one,   &max_pool_of_one, &average_pool_of_one, &mul_one,
-    &div_one,        &sub_zero,     &add_zero,        &transpose_transpose, &reshape_reshape, &reshape_target, &flatten_to_reshape, &squeeze_to_reshape, &unsqueeze_to_reshape,
+    &identity,        &dropout,        &cast_to_same,       &reshape_to_same,    &expand_to_same,
+    &flatten_to_same, &slice_of_all,   &pad_of_nothing,     &transpose_identity, &concat_of_one,
+    &max_of_one,      &min_of_one,     &split_in_one,       &max_pool_of_one,    &average_pool_of_one,
+    &mul_one,         &div_one,        &sub_zero,           &add_zero,           &transpose_transpose,
+    &reshape_reshape, &reshape_target, &flatten_to_reshape, &squeeze_to_reshape, &unsqueeze_to_reshape,
 };
 PATTERN_SET(npuc_cleanup_patterns, patterns);

@@ -9,7 +9,8 @@ static bool is_channel_constant(const value *v, int64_t channels) { return v->ty
 
 static bool is_static_image(const match *m) {
   const value *x = m->values[X];
-  return x->type == DTYPE_F32 && x->shape.rank == 4 && npuc_shape_is_static(&x->shape) && !x->constant && npuc_same_shape(x, m->root->outputs[0]);
+  return x->type == DTYPE_F32 && x->shape.rank == 4 && npuc_shape_is_static(&x->shape) && !x->constant &&
+         npuc_same_shape(x, m->root->outputs[0]);
 }
 
 static bool takes_one(const match *m) { return is_static_image(m) && is_channel_constant(m->values[C], m->values[X]->shape.dims[1]); }

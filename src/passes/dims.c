@@ -67,7 +67,8 @@ static npuc_status unknown_symbol(pass_context *c, const module *m, const char *
     }
     if (!near) near = npuc_nearest(symbol, names, n);
   }
-  npuc_status status = npuc_fail(c->d, NPUC_DIAG_E0502, &place, "no input has a dim named \"%s\" (named dims: %s)", symbol, *list ? list : "none");
+  npuc_status status =
+      npuc_fail(c->d, NPUC_DIAG_E0502, &place, "no input has a dim named \"%s\" (named dims: %s)", symbol, *list ? list : "none");
   if (near) npuc_fix(c->d, "did you mean --dim %s=N?", near);
   return status;
 }
@@ -99,7 +100,8 @@ npuc_status npuc_pass_bind_dims(pass_context *c, graph *g, bool *out_changed) {
   if (g == m->graphs[0]) NPUC_TRY(check_bindings(c, m));
   dim *bound = NPUC_NEW_ARRAY(c->scratch, m->n_symbols, dim);
   for (size_t i = 0; i < m->n_symbols; i++) bound[i] = dim_of_symbol((int32_t)i);
-  for (size_t i = 0; i < c->options->n_dims; i++) bound[dim_symbol_id(npuc_module_symbol(m, c->options->dims[i].symbol))] = c->options->dims[i].value;
+  for (size_t i = 0; i < c->options->n_dims; i++)
+    bound[dim_symbol_id(npuc_module_symbol(m, c->options->dims[i].symbol))] = c->options->dims[i].value;
   dim batch = batch_symbol(g);
   if (batch != DIM_UNKNOWN && !dim_is_number(bound[dim_symbol_id(batch)])) {
     const char *name = npuc_module_symbol_name(m, batch);

@@ -17,8 +17,8 @@ typedef struct pass_context {
   diag *d;
   arena *scratch; /* of this run of this pass */
   const pass_options *options;
-  const char *pass;    /* name of the running pass */
-  int64_t *limit;      /* NULL: none */
+  const char *pass; /* name of the running pass */
+  int64_t *limit;   /* NULL: none */
   struct recorder *recorder;
 } pass_context;
 

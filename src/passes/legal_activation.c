@@ -28,8 +28,10 @@ static void make_clip(rewriter *r, const match *m, double lo, double hi) {
     return;
   }
   float bounds[2] = {(float)lo, (float)hi};
-  if (!(isinf(lo) && lo < 0)) low = npuc_graph_constant_floats(r->graph, npuc_arena_printf(r->scratch, "%s_min", m->root->name), &bounds[0], -1);
-  if (!(isinf(hi) && hi > 0)) high = npuc_graph_constant_floats(r->graph, npuc_arena_printf(r->scratch, "%s_max", m->root->name), &bounds[1], -1);
+  if (!(isinf(lo) && lo < 0))
+    low = npuc_graph_constant_floats(r->graph, npuc_arena_printf(r->scratch, "%s_min", m->root->name), &bounds[0], -1);
+  if (!(isinf(hi) && hi > 0))
+    high = npuc_graph_constant_floats(r->graph, npuc_arena_printf(r->scratch, "%s_max", m->root->name), &bounds[1], -1);
   node *clip = npuc_rewrite_node(r, OP_CLIP, (value *[]){m->values[X], low, high}, high ? 3 : low ? 2 : 1, 1);
   npuc_rewrite_replace(r, m->root->outputs[0], clip->outputs[0]);
 }
@@ -62,24 +64,49 @@ static void clip_of_clip(rewriter *r, const match *m) {
   make_clip(r, m, fmin(fmax(lo, c), d), fmin(fmax(hi, c), d));
 }
 
-static const pattern max_scalar = {.name = "max-to-clip", .doc = "Max(x, c) -> Clip(x, c, inf); Relu(x) for c = 0", .parity = PARITY_EXACT,
-                                   .root = NODE(OP_MAX, Y, ANY(X), CONST(C)), .where = scalar_bound, .rewrite = max_to_clip};
-static const pattern min_scalar = {.name = "min-to-clip", .doc = "Min(x, c) -> Clip(x, -inf, c)", .parity = PARITY_EXACT,
-                                   .root = NODE(OP_MIN, Y, ANY(X), CONST(C)), .where = scalar_bound, .rewrite = min_to_clip};
-static const pattern clip_relu = {.name = "clip-to-relu", .doc = "Clip(x, 0, inf) -> Relu(x)", .parity = PARITY_EXACT,
-                                  .root = NODE(OP_CLIP, Y, ANY(X), OPTIONAL_CONST(LO), OPTIONAL_CONST(HI)), .where = is_relu_clip, .rewrite = clip_to_relu};
-static const pattern relu_then_clip = {.name = "clip-of-relu", .doc = "Clip(Relu(x), lo, hi) -> Clip(x, max(0, lo), hi)", .parity = PARITY_EXACT,
+static const pattern max_scalar = {.name = "max-to-clip",
+                                   .doc = "Max(x, c) -> Clip(x, c, inf); Relu(x) for c = 0",
+                                   .parity = PARITY_EXACT,
+                                   .root = NODE(OP_MAX, Y, ANY(X), CONST(C)),
+                                   .where = scalar_bound,
+                                   .rewrite = max_to_clip};
+static const pattern min_scalar = {.name = "min-to-clip",
+                                   .doc = "Min(x, c) -> Clip(x, -inf, c)",
+                                   .parity = PARITY_EXACT,
+                                   .root = NODE(OP_MIN, Y, ANY(X), CONST(C)),
+                                   .where = scalar_bound,
+                                   .rewrite = min_to_clip};
+static const pattern clip_relu = {.name = "clip-to-relu",
+                                  .doc = "Clip(x, 0, inf) -> Relu(x)",
+                                  .parity = PARITY_EXACT,
+                                  .root = NODE(OP_CLIP, Y, ANY(X), OPTIONAL_CONST(LO), OPTIONAL_CONST(HI)),
+                                  .where = is_relu_clip,
+                                  .rewrite = clip_to_relu};
+static const pattern relu_then_clip = {.name = "clip-of-relu",
+                                       .doc = "Clip(Relu(x), lo, hi) -> Clip(x, max(0, lo), hi)",
+                                       .parity = PARITY_EXACT,
                                        .root = NODE(OP_CLIP, Y, ONE_USE(OP_RELU, INNER, ANY(X)), OPTIONAL_CONST(LO), OPTIONAL_CONST(HI)),
-                                       .where = has_float_input, .rewrite = clip_of_relu};
-static const pattern clip_then_relu = {.name = "relu-of-clip", .doc = "Relu(Clip(x, lo, hi)) -> Clip(x, max(0, lo), max(0, hi))", .parity = PARITY_EXACT,
+                                       .where = has_float_input,
+                                       .rewrite = clip_of_relu};
+static const pattern clip_then_relu = {.name = "relu-of-clip",
+                                       .doc = "Relu(Clip(x, lo, hi)) -> Clip(x, max(0, lo), max(0, hi))",
+                                       .parity = PARITY_EXACT,
                                        .root = NODE(OP_RELU, Y, ONE_USE(OP_CLIP, INNER, ANY(X), OPTIONAL_CONST(LO), OPTIONAL_CONST(HI))),
-                                       .where = has_float_input, .rewrite = relu_of_clip};
-static const pattern relu_then_relu = {.name = "relu-of-relu", .doc = "Relu(Relu(x)) -> Relu(x)", .parity = PARITY_EXACT,
-                                       .root = NODE(OP_RELU, Y, ONE_USE(OP_RELU, INNER, ANY(X))), .where = has_float_input, .rewrite = relu_of_relu};
-static const pattern clip_then_clip = {.name = "clip-of-clip", .doc = "Clip(Clip(x, a, b), c, d) -> Clip(x, a in [c, d], b in [c, d])", .parity = PARITY_EXACT,
+                                       .where = has_float_input,
+                                       .rewrite = relu_of_clip};
+static const pattern relu_then_relu = {.name = "relu-of-relu",
+                                       .doc = "Relu(Relu(x)) -> Relu(x)",
+                                       .parity = PARITY_EXACT,
+                                       .root = NODE(OP_RELU, Y, ONE_USE(OP_RELU, INNER, ANY(X))),
+                                       .where = has_float_input,
+                                       .rewrite = relu_of_relu};
+static const pattern clip_then_clip = {.name = "clip-of-clip",
+                                       .doc = "Clip(Clip(x, a, b), c, d) -> Clip(x, a in [c, d], b in [c, d])",
+                                       .parity = PARITY_EXACT,
                                        .root = NODE(OP_CLIP, Y, ONE_USE(OP_CLIP, INNER, ANY(X), OPTIONAL_CONST(LO), OPTIONAL_CONST(HI)),
                                                     OPTIONAL_CONST(THREE), OPTIONAL_CONST(SIXTH)),
-                                       .where = has_float_input, .rewrite = clip_of_clip};
+                                       .where = has_float_input,
+                                       .rewrite = clip_of_clip};
 
 /* -- hard swish -- */
 
@@ -98,20 +125,27 @@ static bool is_relu6_swish(const match *m) {
          near(m->values[HI], 6.0) && near(m->values[SIXTH], 1.0 / 6.0) && keeps_shape(m);
 }
 
-static const pattern hardsigmoid_mul = {.name = "hardsigmoid-mul-to-hardswish", .doc = "Mul(x, HardSigmoid(x; 1/6, 1/2)) -> HardSwish(x)",
-                                        .parity = PARITY_REASSOCIATING, .root = NODE(OP_MUL, Y, ANY(X), ONE_USE(OP_HARDSIGMOID, INNER, ANY(X))),
-                                        .where = is_swish_gate, .rewrite = to_hardswish};
+static const pattern hardsigmoid_mul = {.name = "hardsigmoid-mul-to-hardswish",
+                                        .doc = "Mul(x, HardSigmoid(x; 1/6, 1/2)) -> HardSwish(x)",
+                                        .parity = PARITY_REASSOCIATING,
+                                        .root = NODE(OP_MUL, Y, ANY(X), ONE_USE(OP_HARDSIGMOID, INNER, ANY(X))),
+                                        .where = is_swish_gate,
+                                        .rewrite = to_hardswish};
 
 #define RELU6_OF_X ONE_USE(OP_CLIP, INNER, ONE_USE(OP_ADD, C, ANY(X), CONST(THREE)), OPTIONAL_CONST(LO), OPTIONAL_CONST(HI))
 
-static const pattern relu6_swish = {.name = "relu6-to-hardswish", .doc = "Mul(Mul(x, Clip(Add(x, 3), 0, 6)), 1/6) -> HardSwish(x)",
+static const pattern relu6_swish = {.name = "relu6-to-hardswish",
+                                    .doc = "Mul(Mul(x, Clip(Add(x, 3), 0, 6)), 1/6) -> HardSwish(x)",
                                     .parity = PARITY_REASSOCIATING,
                                     .root = NODE(OP_MUL, Y, ONE_USE(OP_MUL, OUTER, ANY(X), RELU6_OF_X), CONST(SIXTH)),
-                                    .where = is_relu6_swish, .rewrite = to_hardswish};
-static const pattern relu6_gate_swish = {.name = "relu6-gate-to-hardswish", .doc = "Mul(x, Mul(Clip(Add(x, 3), 0, 6), 1/6)) -> HardSwish(x)",
+                                    .where = is_relu6_swish,
+                                    .rewrite = to_hardswish};
+static const pattern relu6_gate_swish = {.name = "relu6-gate-to-hardswish",
+                                         .doc = "Mul(x, Mul(Clip(Add(x, 3), 0, 6), 1/6)) -> HardSwish(x)",
                                          .parity = PARITY_REASSOCIATING,
                                          .root = NODE(OP_MUL, Y, ANY(X), ONE_USE(OP_MUL, OUTER, RELU6_OF_X, CONST(SIXTH))),
-                                         .where = is_relu6_swish, .rewrite = to_hardswish};
+                                         .where = is_relu6_swish,
+                                         .rewrite = to_hardswish};
 
 /* -- constants: x - c and x / c -- */
 
@@ -169,13 +203,26 @@ static void div_to_mul(rewriter *r, const match *m) {
   npuc_rewrite_replace(r, m->root->outputs[0], mul->outputs[0]);
 }
 
-static const pattern sub_constant = {.name = "sub-constant-to-add", .doc = "Sub(x, c) -> Add(x, -c)", .parity = PARITY_EXACT,
-                                     .root = NODE(OP_SUB, Y, ANY(X), CONST(C)), .where = float_constant, .rewrite = sub_to_add};
-static const pattern div_power = {.name = "div-power-of-two-to-mul", .doc = "Div(x, 2^k) -> Mul(x, 2^-k)", .parity = PARITY_EXACT,
-                                  .root = NODE(OP_DIV, Y, ANY(X), CONST(C)), .where = exact_reciprocals, .rewrite = div_to_mul};
-static const pattern div_constant = {.name = "div-constant-to-mul", .doc = "Div(x, c) -> Mul(x, 1/c)", .parity = PARITY_REASSOCIATING,
-                                     .root = NODE(OP_DIV, Y, ANY(X), CONST(C)), .where = has_reciprocals, .rewrite = div_to_mul};
+static const pattern sub_constant = {.name = "sub-constant-to-add",
+                                     .doc = "Sub(x, c) -> Add(x, -c)",
+                                     .parity = PARITY_EXACT,
+                                     .root = NODE(OP_SUB, Y, ANY(X), CONST(C)),
+                                     .where = float_constant,
+                                     .rewrite = sub_to_add};
+static const pattern div_power = {.name = "div-power-of-two-to-mul",
+                                  .doc = "Div(x, 2^k) -> Mul(x, 2^-k)",
+                                  .parity = PARITY_EXACT,
+                                  .root = NODE(OP_DIV, Y, ANY(X), CONST(C)),
+                                  .where = exact_reciprocals,
+                                  .rewrite = div_to_mul};
+static const pattern div_constant = {.name = "div-constant-to-mul",
+                                     .doc = "Div(x, c) -> Mul(x, 1/c)",
+                                     .parity = PARITY_REASSOCIATING,
+                                     .root = NODE(OP_DIV, Y, ANY(X), CONST(C)),
+                                     .where = has_reciprocals,
+                                     .rewrite = div_to_mul};
 
-static const pattern *const patterns[] = {&clip_relu,       &relu_then_relu, &relu_then_clip,   &clip_then_relu, &clip_then_clip, &max_scalar, &min_scalar,
-                                                   &hardsigmoid_mul, &relu6_swish,    &relu6_gate_swish, &sub_constant,   &div_power,      &div_constant};
+static const pattern *const patterns[] = {&clip_relu,    &relu_then_relu, &relu_then_clip,  &clip_then_relu, &clip_then_clip,
+                                          &max_scalar,   &min_scalar,     &hardsigmoid_mul, &relu6_swish,    &relu6_gate_swish,
+                                          &sub_constant, &div_power,      &div_constant};
 PATTERN_SET(npuc_activation_patterns, patterns);

@@ -164,14 +164,30 @@ static void widen_global(rewriter *r, const match *m) {
   npuc_rewrite_replace(r, m->root->outputs[0], npuc_weight_reshape(r, pool->outputs[0], &m->root->outputs[0]->shape));
 }
 
-static const pattern conv_line = {.name = "conv-1d-to-2d", .doc = "Conv(x[N,C,L]) -> Conv(x[N,C,1,L])", .parity = PARITY_EXACT,
-                                  .root = NODE(OP_CONV, Y, ANY(X), ANY(W), OPTIONAL_INPUT(B)), .where = conv_is_line, .rewrite = widen_conv};
-static const pattern max_pool_line = {.name = "max-pool-1d-to-2d", .doc = "MaxPool(x[N,C,L]) -> MaxPool(x[N,C,1,L])", .parity = PARITY_EXACT,
-                                      .root = NODE(OP_MAXPOOL, Y, ANY(X)), .where = pool_is_line, .rewrite = widen_pool};
-static const pattern average_pool_line = {.name = "average-pool-1d-to-2d", .doc = "AveragePool(x[N,C,L]) -> AveragePool(x[N,C,1,L])", .parity = PARITY_EXACT,
-                                          .root = NODE(OP_AVERAGEPOOL, Y, ANY(X)), .where = pool_is_line, .rewrite = widen_pool};
-static const pattern global_pool_line = {.name = "global-average-pool-1d-to-2d", .doc = "GlobalAveragePool(x[N,C,L]) -> GlobalAveragePool(x[N,C,1,L])",
-                                         .parity = PARITY_EXACT, .root = NODE(OP_GLOBALAVERAGEPOOL, Y, ANY(X)), .where = is_line, .rewrite = widen_global};
+static const pattern conv_line = {.name = "conv-1d-to-2d",
+                                  .doc = "Conv(x[N,C,L]) -> Conv(x[N,C,1,L])",
+                                  .parity = PARITY_EXACT,
+                                  .root = NODE(OP_CONV, Y, ANY(X), ANY(W), OPTIONAL_INPUT(B)),
+                                  .where = conv_is_line,
+                                  .rewrite = widen_conv};
+static const pattern max_pool_line = {.name = "max-pool-1d-to-2d",
+                                      .doc = "MaxPool(x[N,C,L]) -> MaxPool(x[N,C,1,L])",
+                                      .parity = PARITY_EXACT,
+                                      .root = NODE(OP_MAXPOOL, Y, ANY(X)),
+                                      .where = pool_is_line,
+                                      .rewrite = widen_pool};
+static const pattern average_pool_line = {.name = "average-pool-1d-to-2d",
+                                          .doc = "AveragePool(x[N,C,L]) -> AveragePool(x[N,C,1,L])",
+                                          .parity = PARITY_EXACT,
+                                          .root = NODE(OP_AVERAGEPOOL, Y, ANY(X)),
+                                          .where = pool_is_line,
+                                          .rewrite = widen_pool};
+static const pattern global_pool_line = {.name = "global-average-pool-1d-to-2d",
+                                         .doc = "GlobalAveragePool(x[N,C,L]) -> GlobalAveragePool(x[N,C,1,L])",
+                                         .parity = PARITY_EXACT,
+                                         .root = NODE(OP_GLOBALAVERAGEPOOL, Y, ANY(X)),
+                                         .where = is_line,
+                                         .rewrite = widen_global};
 
 /* -- a Reshape under a unary operator goes behind it, so that the two reshapes of neighbouring windows meet -- */
 
@@ -187,9 +203,13 @@ static void sink_reshape(rewriter *r, const match *m) {
   npuc_rewrite_replace(r, root->outputs[0], npuc_weight_reshape(r, first->outputs[0], &root->outputs[0]->shape));
 }
 
-#define SINK(symbol, text, algebra, op_id)                                                                                                    \
-  static const pattern symbol = {.name = text, .doc = algebra, .parity = PARITY_EXACT,                                                       \
-                                 .root = NODE(op_id, Y, ONE_USE(OP_RESHAPE, B, ANY(X), ANY(W))), .where = reshape_is_static, .rewrite = sink_reshape}
+#define SINK(symbol, text, algebra, op_id)                                                       \
+  static const pattern symbol = {.name = text,                                                   \
+                                 .doc = algebra,                                                 \
+                                 .parity = PARITY_EXACT,                                         \
+                                 .root = NODE(op_id, Y, ONE_USE(OP_RESHAPE, B, ANY(X), ANY(W))), \
+                                 .where = reshape_is_static,                                     \
+                                 .rewrite = sink_reshape}
 
 SINK(sink_relu, "relu-before-reshape", "Relu(Reshape(x)) -> Reshape(Relu(x))", OP_RELU);
 SINK(sink_leakyrelu, "leakyrelu-before-reshape", "LeakyRelu(Reshape(x)) -> Reshape(LeakyRelu(x))", OP_LEAKYRELU);
@@ -197,9 +217,13 @@ SINK(sink_sigmoid, "sigmoid-before-reshape", "Sigmoid(Reshape(x)) -> Reshape(Sig
 SINK(sink_tanh, "tanh-before-reshape", "Tanh(Reshape(x)) -> Reshape(Tanh(x))", OP_TANH);
 SINK(sink_hardswish, "hardswish-before-reshape", "HardSwish(Reshape(x)) -> Reshape(HardSwish(x))", OP_HARDSWISH);
 
-static const pattern sink_clip = {.name = "clip-before-reshape", .doc = "Clip(Reshape(x)) -> Reshape(Clip(x))", .parity = PARITY_EXACT,
-                                  .root = NODE(OP_CLIP, Y, ONE_USE(OP_RESHAPE, B, ANY(X), ANY(W)), OPTIONAL_CONST(AXES), OPTIONAL_CONST(Y + 5)),
-                                  .where = reshape_is_static, .rewrite = sink_reshape};
+static const pattern sink_clip = {
+    .name = "clip-before-reshape",
+    .doc = "Clip(Reshape(x)) -> Reshape(Clip(x))",
+    .parity = PARITY_EXACT,
+    .root = NODE(OP_CLIP, Y, ONE_USE(OP_RESHAPE, B, ANY(X), ANY(W)), OPTIONAL_CONST(AXES), OPTIONAL_CONST(Y + 5)),
+    .where = reshape_is_static,
+    .rewrite = sink_reshape};
 
 /* -- softmax -- */
 
@@ -227,12 +251,20 @@ static void drop_ones(rewriter *r, const match *m) {
   npuc_rewrite_replace(r, m->root->outputs[0], npuc_weight_reshape(r, soft->outputs[0], &m->root->outputs[0]->shape));
 }
 
-static const pattern softmax_last = {.name = "softmax-to-last-axis", .doc = "Softmax(x[..., C, 1, 1]; C) -> Reshape(Softmax(Reshape(x)))", .parity = PARITY_EXACT,
-                                     .root = NODE(OP_SOFTMAX, Y, ANY(X)), .where = has_ones_behind, .rewrite = drop_ones};
-static const pattern logsoftmax_last = {.name = "logsoftmax-to-last-axis", .doc = "LogSoftmax(x[..., C, 1, 1]; C) -> Reshape(LogSoftmax(Reshape(x)))",
-                                        .parity = PARITY_EXACT, .root = NODE(OP_LOGSOFTMAX, Y, ANY(X)), .where = has_ones_behind, .rewrite = drop_ones};
+static const pattern softmax_last = {.name = "softmax-to-last-axis",
+                                     .doc = "Softmax(x[..., C, 1, 1]; C) -> Reshape(Softmax(Reshape(x)))",
+                                     .parity = PARITY_EXACT,
+                                     .root = NODE(OP_SOFTMAX, Y, ANY(X)),
+                                     .where = has_ones_behind,
+                                     .rewrite = drop_ones};
+static const pattern logsoftmax_last = {.name = "logsoftmax-to-last-axis",
+                                        .doc = "LogSoftmax(x[..., C, 1, 1]; C) -> Reshape(LogSoftmax(Reshape(x)))",
+                                        .parity = PARITY_EXACT,
+                                        .root = NODE(OP_LOGSOFTMAX, Y, ANY(X)),
+                                        .where = has_ones_behind,
+                                        .rewrite = drop_ones};
 
-static const pattern *const patterns[] = {&reduce_mean,       &average_global,   &global_max,     &conv_line,    &max_pool_line, &average_pool_line,
-                                               &global_pool_line,  &sink_relu,        &sink_leakyrelu, &sink_sigmoid, &sink_tanh,     &sink_hardswish,
-                                               &sink_clip,         &softmax_last,     &logsoftmax_last};
+static const pattern *const patterns[] = {&reduce_mean,       &average_global,   &global_max, &conv_line,      &max_pool_line,
+                                          &average_pool_line, &global_pool_line, &sink_relu,  &sink_leakyrelu, &sink_sigmoid,
+                                          &sink_tanh,         &sink_hardswish,   &sink_clip,  &softmax_last,   &logsoftmax_last};
 PATTERN_SET(npuc_window_patterns, patterns);

@@ -36,9 +36,7 @@ bool npuc_pass_allow(pass_context *c, const char *what, parity p, const node *n)
   return true;
 }
 
-static void on_fired(void *user, const pattern *p, const node *root) {
-  record(user, p->name, p->parity, root);
-}
+static void on_fired(void *user, const pattern *p, const node *root) { record(user, p->name, p->parity, root); }
 
 npuc_status npuc_pass_rewrite(pass_context *c, graph *g, pattern_set set, bool *out_changed) {
   rewrite_log log = {.fired = on_fired, .user = c->recorder};
@@ -60,7 +58,8 @@ static npuc_status run_on_graph(pass_context *c, const pass_info *pass, bool sha
   npuc_status status = pass->run(c, g, &changed);
   npuc_arena_destroy(c->scratch);
   if (status == NPUC_OK) status = npuc_graph_verify(c->d, g, pass->name);
-  if (status == NPUC_OK && is_named(c->options->print_after, pass->name) && c->options->print) c->options->print(c->options->user, pass->name, g);
+  if (status == NPUC_OK && is_named(c->options->print_after, pass->name) && c->options->print)
+    c->options->print(c->options->user, pass->name, g);
   return status;
 }
 

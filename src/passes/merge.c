@@ -53,15 +53,20 @@ static uint64_t hash_tensor(uint64_t hash, const tensor *t) {
 
 static uint64_t hash_attribute(uint64_t hash, const attr_field *f, const void *at) {
   switch (f->kind) {
-    case ATTR_INT: return mix(hash, at, sizeof(int64_t));
-    case ATTR_FLOAT: return mix(hash, at, sizeof(float));
+    case ATTR_INT:
+      return mix(hash, at, sizeof(int64_t));
+    case ATTR_FLOAT:
+      return mix(hash, at, sizeof(float));
     case ATTR_STRING: {
       const char *text = *(const char *const *)at;
       return text ? mix(hash, text, strlen(text)) : hash;
     }
-    case ATTR_INTS: return mix(hash, ((const int_list *)at)->values, (size_t)((const int_list *)at)->count * sizeof(int64_t));
-    case ATTR_FLOATS: return mix(hash, ((const float_list *)at)->values, (size_t)((const float_list *)at)->count * sizeof(float));
-    case ATTR_TENSOR: return hash_tensor(hash, *(const tensor *const *)at);
+    case ATTR_INTS:
+      return mix(hash, ((const int_list *)at)->values, (size_t)((const int_list *)at)->count * sizeof(int64_t));
+    case ATTR_FLOATS:
+      return mix(hash, ((const float_list *)at)->values, (size_t)((const float_list *)at)->count * sizeof(float));
+    case ATTR_TENSOR:
+      return hash_tensor(hash, *(const tensor *const *)at);
   }
   return hash;
 }
@@ -109,7 +114,8 @@ static bool merge_constants(pass_context *c, graph *g) {
   value **constants = NPUC_NEW_ARRAY(c->scratch, npuc_map_count(g->values), value *);
   while (npuc_map_next(g->values, &cursor, NULL, &item)) {
     value *v = item;
-    if (v->constant && v->constant->bytes <= MAX_COMPARED_BYTES && v->n_uses && !v->is_input && !v->is_output && !v->quant) constants[n++] = v;
+    if (v->constant && v->constant->bytes <= MAX_COMPARED_BYTES && v->n_uses && !v->is_input && !v->is_output && !v->quant)
+      constants[n++] = v;
   }
   table t = table_for(c->scratch, n);
   bool changed = false;

@@ -53,7 +53,8 @@ static void append(text *t, const char *piece, char end) {
 static const char *map_key(arena *a, const graph *g) { return npuc_arena_printf(a, "npuc.names.%s", g->name); }
 
 /* Calls visit for each line until it says stop. */
-static void each_name(const graph *g, bool (*visit)(void *user, const char *ours, size_t n_ours, const char *source, size_t n_source), void *user) {
+static void each_name(const graph *g, bool (*visit)(void *user, const char *ours, size_t n_ours, const char *source, size_t n_source),
+                      void *user) {
   arena *a = npuc_arena_create();
   const char *at = npuc_map_get(g->module->metadata, map_key(a, g));
   npuc_arena_destroy(a);

@@ -6,7 +6,12 @@
 
 static const pass_info table[] = {
 #define PASS(symbol, name_text, summary_text, requires_set, breaks_set, parity_value) \
-  {.name = (name_text), .summary = (summary_text), .requires = (requires_set), .breaks = (breaks_set), .parity = (parity_value), .run = npuc_pass_##symbol},
+  {.name = (name_text),                                                               \
+   .summary = (summary_text),                                                         \
+   .requires = (requires_set),                                                        \
+   .breaks = (breaks_set),                                                            \
+   .parity = (parity_value),                                                          \
+   .run = npuc_pass_##symbol},
 #include "passes/passes.def"
 #undef PASS
 };
@@ -75,10 +80,16 @@ const pipeline_step *npuc_pipeline(const char *name, size_t *out_count) {
 
 const pass_patterns *npuc_pass_patterns(size_t *out_count) {
   static const pass_patterns sets[] = {
-      {"cleanup", &npuc_cleanup_patterns},      {"fold-batchnorm", &npuc_batchnorm_patterns}, {"form-gemm", &npuc_gemm_patterns},
-      {"fold-scale", &npuc_scale_patterns},     {"absorb-padding", &npuc_padding_patterns},   {"legalize", &npuc_activation_patterns},
-      {"legalize", &npuc_matrix_patterns},      {"legalize", &npuc_window_patterns},
-      {"form-depthwise", &npuc_depthwise_pair_patterns}, {"form-depthwise", &npuc_depthwise_single_patterns},
+      {"cleanup", &npuc_cleanup_patterns},
+      {"fold-batchnorm", &npuc_batchnorm_patterns},
+      {"form-gemm", &npuc_gemm_patterns},
+      {"fold-scale", &npuc_scale_patterns},
+      {"absorb-padding", &npuc_padding_patterns},
+      {"legalize", &npuc_activation_patterns},
+      {"legalize", &npuc_matrix_patterns},
+      {"legalize", &npuc_window_patterns},
+      {"form-depthwise", &npuc_depthwise_pair_patterns},
+      {"form-depthwise", &npuc_depthwise_single_patterns},
   };
   *out_count = sizeof sets / sizeof sets[0];
   return sets;

@@ -19,8 +19,8 @@ static int64_t gemm_columns(const match *m) {
 }
 
 static bool per_gemm_column(const match *m) {
-  return npuc_is_wide_float(m->values[W]) && m->values[C]->type == m->values[W]->type && npuc_is_per_column(m->values[C], gemm_columns(m)) &&
-         (!m->values[B] || npuc_is_per_column(m->values[B], gemm_columns(m)));
+  return npuc_is_wide_float(m->values[W]) && m->values[C]->type == m->values[W]->type &&
+         npuc_is_per_column(m->values[C], gemm_columns(m)) && (!m->values[B] || npuc_is_per_column(m->values[B], gemm_columns(m)));
 }
 
 /* bias * beta * factor + shift; factor or shift NULL: 1, 0. */

@@ -24,7 +24,8 @@ static void set_weight(tensor *t, int64_t index, double number) {
 value *npuc_weight_constant(rewriter *r, const char *name, tensor *t) {
   /* A weight that only the rewritten node reads is about to go: what is made of it takes its name. */
   value *old = npuc_graph_value(r->graph, name);
-  if (old && old->constant && old->n_uses <= 1 && !old->is_input && !old->is_output) npuc_value_rename(old, npuc_graph_unique_name(r->graph, name));
+  if (old && old->constant && old->n_uses <= 1 && !old->is_input && !old->is_output)
+    npuc_value_rename(old, npuc_graph_unique_name(r->graph, name));
   value *v = npuc_graph_add_constant(r->graph, npuc_graph_unique_name(r->graph, name), t);
   npuc_tensor_release(t);
   return v;

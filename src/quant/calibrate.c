@@ -83,7 +83,8 @@ static npuc_status run_samples(plan *p, executor *e, const quant_samples *sample
     NPUC_TRY(npuc_executor_run(e, p->d, inputs, outputs));
     p->samples++;
     npuc_progress_report(p->options->progress, "calibrate", p->samples, most);
-    if (npuc_progress_cancelled(p->options->progress)) return npuc_fail(p->d, NPUC_DIAG_E0005, NULL, "calibration stopped after %llu samples", (unsigned long long)p->samples);
+    if (npuc_progress_cancelled(p->options->progress))
+      return npuc_fail(p->d, NPUC_DIAG_E0005, NULL, "calibration stopped after %llu samples", (unsigned long long)p->samples);
   }
   return NPUC_OK;
 }
@@ -114,8 +115,8 @@ npuc_status npuc_plan_calibrate(plan *p, const quant_samples *samples) {
   if (p->samples == 0) return npuc_fail(p->d, NPUC_DIAG_E0701, NULL, "the calibration data holds no sample");
   const value *constant = constant_input(p);
   if (constant) {
-    return npuc_fail(p->d, NPUC_DIAG_E0702, &(diag_place){.node = constant->name}, "all %llu samples are %g everywhere", (unsigned long long)p->samples,
-                     (double)p->values[constant->id].seen->min);
+    return npuc_fail(p->d, NPUC_DIAG_E0702, &(diag_place){.node = constant->name}, "all %llu samples are %g everywhere",
+                     (unsigned long long)p->samples, (double)p->values[constant->id].seen->min);
   }
   return NPUC_OK;
 }

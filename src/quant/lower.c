@@ -89,9 +89,11 @@ static const location *copy_location(arena *a, const plan_node *pn) {
   return to;
 }
 
-node *npuc_lower_node(lowering *l, const plan_node *pn, op_id op, const char *suffix, value *const *inputs, int32_t n_inputs, value *output) {
+node *npuc_lower_node(lowering *l, const plan_node *pn, op_id op, const char *suffix, value *const *inputs, int32_t n_inputs,
+                      value *output) {
   const char *name = suffix ? npuc_arena_printf(l->p->arena, "%s.%s", pn->node->name, suffix) : pn->node->name;
-  node *n = npuc_graph_insert_node_with_outputs(l->g, NULL, npuc_op(op), name, inputs, n_inputs, (value *[]){output}, 1, copy_location(l->m->arena, pn));
+  node *n = npuc_graph_insert_node_with_outputs(l->g, NULL, npuc_op(op), name, inputs, n_inputs, (value *[]){output}, 1,
+                                                copy_location(l->m->arena, pn));
   if (pn->node->place) n->place = npuc_arena_str(l->m->arena, pn->node->place);
   if (pn->node->place_reason) n->place_reason = npuc_arena_str(l->m->arena, pn->node->place_reason);
   return n;
@@ -121,11 +123,13 @@ npuc_status npuc_lower_multiplier(lowering *l, const plan_node *pn, const char *
   return NPUC_OK;
 }
 
-npuc_status npuc_lower_requantize(lowering *l, const plan_node *pn, const char *name, value *x, const qparams *from, const qparams *to, value **out_y) {
+npuc_status npuc_lower_requantize(lowering *l, const plan_node *pn, const char *name, value *x, const qparams *from, const qparams *to,
+                                  value **out_y) {
   *out_y = x;
   if (from->type == to->type && from->scale == to->scale && from->zero_point == to->zero_point) return NPUC_OK;
   value *inputs[3] = {x};
-  NPUC_TRY(npuc_lower_multiplier(l, pn, npuc_arena_printf(l->p->arena, "_%s", name), (double)from->scale / (double)to->scale, &inputs[1], &inputs[2]));
+  NPUC_TRY(npuc_lower_multiplier(l, pn, npuc_arena_printf(l->p->arena, "_%s", name), (double)from->scale / (double)to->scale, &inputs[1],
+                                 &inputs[2]));
   value *y = npuc_lower_value(l, npuc_arena_printf(l->p->arena, "%s.requantized", x->name), &x->shape, to);
   node *n = npuc_lower_node(l, pn, OP_REQUANTIZE, npuc_arena_printf(l->p->arena, "requantize_%s", name), inputs, 3, y);
   qunary_attributes *a = NPUC_ATTRS(qunary_attributes, n);
@@ -144,7 +148,8 @@ static void report_layer(lowering *l, const plan_node *pn) {
   quant_report *r = l->report;
   r->layers = npuc_arena_grow(r->arena, r->layers, r->n_layers, r->n_layers + 1, sizeof *r->layers, &r->layers_capacity);
   quant_layer *q = &r->layers[r->n_layers++];
-  *q = (quant_layer){.weight_sqnr_db = NAN, .lo = pv->range.lo, .hi = pv->range.hi, .scale = pv->params.scale, .zero_point = pv->params.zero_point};
+  *q = (quant_layer){
+      .weight_sqnr_db = NAN, .lo = pv->range.lo, .hi = pv->range.hi, .scale = pv->params.scale, .zero_point = pv->params.zero_point};
   q->node = npuc_arena_str(r->arena, npuc_plan_place(pn->node, NULL).node);
   q->op = npuc_arena_str(r->arena, pn->node->op->type);
   q->output = npuc_arena_str(r->arena, pn->out->name);
@@ -163,12 +168,34 @@ static void report_layer(lowering *l, const plan_node *pn) {
 /* -- driving -- */
 static npuc_status lower_node(lowering *l, const plan_node *pn) {
   switch (pn->role) {
-    case ROLE_FUSED: l->report->fused_clamps++; return NPUC_OK;
-    case ROLE_CONV: case ROLE_CHANNEL: case ROLE_GEMM: case ROLE_MATMUL: return npuc_lower_weights(l, pn);
-    case ROLE_AVERAGE: case ROLE_GLOBAL: case ROLE_MAXPOOL: return npuc_lower_pool(l, pn);
-    case ROLE_MOVE: case ROLE_PAD: case ROLE_CONCAT: case ROLE_ARGMAX: case ROLE_INTEGER: return npuc_lower_move(l, pn);
-    case ROLE_ADD: case ROLE_MUL: case ROLE_SCALE: case ROLE_CLAMP: case ROLE_LOOKUP: case ROLE_SOFTMAX: case ROLE_LOGSOFTMAX: return npuc_lower_elements(l, pn);
-    case ROLE_NONE: break;
+    case ROLE_FUSED:
+      l->report->fused_clamps++;
+      return NPUC_OK;
+    case ROLE_CONV:
+    case ROLE_CHANNEL:
+    case ROLE_GEMM:
+    case ROLE_MATMUL:
+      return npuc_lower_weights(l, pn);
+    case ROLE_AVERAGE:
+    case ROLE_GLOBAL:
+    case ROLE_MAXPOOL:
+      return npuc_lower_pool(l, pn);
+    case ROLE_MOVE:
+    case ROLE_PAD:
+    case ROLE_CONCAT:
+    case ROLE_ARGMAX:
+    case ROLE_INTEGER:
+      return npuc_lower_move(l, pn);
+    case ROLE_ADD:
+    case ROLE_MUL:
+    case ROLE_SCALE:
+    case ROLE_CLAMP:
+    case ROLE_LOOKUP:
+    case ROLE_SOFTMAX:
+    case ROLE_LOGSOFTMAX:
+      return npuc_lower_elements(l, pn);
+    case ROLE_NONE:
+      break;
   }
   diag_place place = npuc_plan_place(pn->node, NULL);
   return npuc_fail(l->p->d, NPUC_DIAG_E0001, &place, "a node without a role");
@@ -188,7 +215,8 @@ static void lower_input(lowering *l, const value *v) {
 static void copy_metadata(module *to, const module *from) {
   const char *key;
   void *text;
-  for (size_t at = 0; from->metadata && npuc_map_next(from->metadata, &at, &key, &text);) npuc_map_put(to->metadata, key, npuc_arena_str(to->arena, text));
+  for (size_t at = 0; from->metadata && npuc_map_next(from->metadata, &at, &key, &text);)
+    npuc_map_put(to->metadata, key, npuc_arena_str(to->arena, text));
   if (from->producer) to->producer = npuc_arena_str(to->arena, from->producer);
   if (from->source_path) to->source_path = npuc_arena_str(to->arena, from->source_path);
 }
@@ -213,7 +241,8 @@ static npuc_status lower_graph(lowering *l) {
     value *out = l->of[from->outputs[i]->id];
     if (!out) {
       diag_place place = {.part = from->name, .node = from->outputs[i]->name};
-      return npuc_fail(l->p->d, NPUC_DIAG_E0704, &place, "this output of the model is a constant: no sample changes it, and nothing computes it");
+      return npuc_fail(l->p->d, NPUC_DIAG_E0704, &place,
+                       "this output of the model is a constant: no sample changes it, and nothing computes it");
     }
     name_output(l, out, from->outputs[i]->name);
     npuc_graph_add_output(l->g, out);

@@ -9,7 +9,7 @@ typedef struct lowering {
   plan *p;
   module *m;
   graph *g;
-  value **of;         /* integer value by float value's id */
+  value **of; /* integer value by float value's id */
   quant_report *report;
 } lowering;
 
@@ -26,7 +26,8 @@ static inline value *lower_of(const lowering *l, const value *v) { return l->of[
 /* A value with params' dtype and annotation, under `name` or a free name near it. */
 value *npuc_lower_value(lowering *l, const char *name, const shape *s, const qparams *p);
 /* A node at the end with one output; place and location are pn's. The node is named after pn's node, with `suffix` (may be NULL). */
-node *npuc_lower_node(lowering *l, const plan_node *pn, op_id op, const char *suffix, value *const *inputs, int32_t n_inputs, value *output);
+node *npuc_lower_node(lowering *l, const plan_node *pn, op_id op, const char *suffix, value *const *inputs, int32_t n_inputs,
+                      value *output);
 /* The integer value for pn->out, remembered. */
 value *npuc_lower_output(lowering *l, const plan_node *pn);
 void npuc_lower_annotate(lowering *l, value *v, int32_t axis, const float *scales, const int32_t *zero_points, int64_t n, dtype zero_type);
@@ -47,10 +48,11 @@ rule_fields npuc_lower_rule(const qparams *y, const plan_node *pn);
 /* One factor as M [1] and s [1]; E0709, or the warning E0708, name pn's node. */
 npuc_status npuc_lower_multiplier(lowering *l, const plan_node *pn, const char *suffix, double r, value **out_m, value **out_s);
 /* x in another scale. Returns x itself when the scales are equal. */
-npuc_status npuc_lower_requantize(lowering *l, const plan_node *pn, const char *name, value *x, const qparams *from, const qparams *to, value **out_y);
+npuc_status npuc_lower_requantize(lowering *l, const plan_node *pn, const char *name, value *x, const qparams *from, const qparams *to,
+                                  value **out_y);
 
 /* -- emitters, by role -- */
-npuc_status npuc_lower_weights(lowering *l, const plan_node *pn); /* QConv, QGemm */
+npuc_status npuc_lower_weights(lowering *l, const plan_node *pn);  /* QConv, QGemm */
 npuc_status npuc_lower_elements(lowering *l, const plan_node *pn); /* QAdd, QMul, Requantize, Lookup, softmax */
 npuc_status npuc_lower_pool(lowering *l, const plan_node *pn);
 npuc_status npuc_lower_move(lowering *l, const plan_node *pn);

@@ -92,7 +92,8 @@ static npuc_status lower_lookup(lowering *l, const plan_node *pn) {
   const qparams *qy = plan_params(l->p, pn->out);
   int32_t table[256];
   diag_place place = npuc_plan_place(pn->node, NULL);
-  if (!npuc_table_unary(pn->node, plan_params(l->p, x), qy, table)) return npuc_fail(l->p->d, NPUC_DIAG_E0704, &place, "no table for this operator");
+  if (!npuc_table_unary(pn->node, plan_params(l->p, x), qy, table))
+    return npuc_fail(l->p->d, NPUC_DIAG_E0704, &place, "no table for this operator");
   unsigned char bytes[256];
   for (int i = 0; i < 256; i++) bytes[i] = (unsigned char)table[i]; /* two's complement for int8 */
   shape s = {.rank = 1, .dims = {256}};
@@ -133,10 +134,16 @@ static npuc_status lower_softmax(lowering *l, const plan_node *pn) {
 
 npuc_status npuc_lower_elements(lowering *l, const plan_node *pn) {
   switch (pn->role) {
-    case ROLE_ADD: return lower_add(l, pn);
-    case ROLE_MUL: return lower_mul(l, pn);
-    case ROLE_LOOKUP: return lower_lookup(l, pn);
-    case ROLE_SOFTMAX: case ROLE_LOGSOFTMAX: return lower_softmax(l, pn);
-    default: return lower_scale(l, pn);
+    case ROLE_ADD:
+      return lower_add(l, pn);
+    case ROLE_MUL:
+      return lower_mul(l, pn);
+    case ROLE_LOOKUP:
+      return lower_lookup(l, pn);
+    case ROLE_SOFTMAX:
+    case ROLE_LOGSOFTMAX:
+      return lower_softmax(l, pn);
+    default:
+      return lower_scale(l, pn);
   }
 }

@@ -70,7 +70,8 @@ static npuc_status lower_average(lowering *l, const plan_node *pn) {
   int32_t n_counts, m[MOST_COUNTS], s[MOST_COUNTS], narrow[MOST_COUNTS];
   diag_place place = npuc_plan_place(pn->node, NULL);
   if (!window_counts(&fields, &x->shape, &pn->node->outputs[0]->shape, counts, &n_counts)) {
-    return npuc_fail(l->p->d, NPUC_DIAG_E0704, &place, "a window lies wholly in the padding, or there are more than %d different window sizes", MOST_COUNTS);
+    return npuc_fail(l->p->d, NPUC_DIAG_E0704, &place,
+                     "a window lies wholly in the padding, or there are more than %d different window sizes", MOST_COUNTS);
   }
   for (int32_t i = 0; i < n_counts; i++) {
     double factor = (double)qx->scale / ((double)qy->scale * (double)counts[i]);

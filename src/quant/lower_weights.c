@@ -61,7 +61,8 @@ static npuc_status lower_matrix(lowering *l, const plan_node *pn) {
   bool flat = x->shape.rank == 2;
   int64_t rows = 1;
   for (int32_t i = 0; i < x->shape.rank - 1; i++) rows *= x->shape.dims[i];
-  shape two = {.rank = 2, .dims = {rows, q->depth}}, w = {.rank = 2, .dims = {q->outputs, q->depth}}, result = {.rank = 2, .dims = {rows, q->outputs}};
+  shape two = {.rank = 2, .dims = {rows, q->depth}}, w = {.rank = 2, .dims = {q->outputs, q->depth}},
+        result = {.rank = 2, .dims = {rows, q->outputs}};
   if (flat) {
     y = npuc_lower_output(l, pn);
   } else {

@@ -17,7 +17,9 @@ static bool reaches_output(const plan *p, const value *v, int depth) {
     const node *user = v->uses[i].user;
     for (int32_t k = 0; k < user->n_outputs; k++) {
       const value *out = user->outputs[k];
-      if (out && p->values[out->id].quantized && p->values[out->id].same_as == p->values[v->id].same_as && reaches_output(p, out, depth + 1)) return true;
+      if (out && p->values[out->id].quantized && p->values[out->id].same_as == p->values[v->id].same_as &&
+          reaches_output(p, out, depth + 1))
+        return true;
     }
     if (node_is(user, OP_SOFTMAX) || node_is(user, OP_LOGSOFTMAX) || node_is(user, OP_ARGMAX)) return true;
   }
@@ -42,8 +44,11 @@ static void choose_softmax(plan *p, const value *v) {
   plan_value *pv = &p->values[v->id];
   int64_t lo = 0, hi = 255;
   (void)npuc_dtype_range(p->options->activations.type, &lo, &hi);
-  pv->params = (qparams){.type = p->options->activations.type, .scale = ldexpf(1, -(int)npuc_dtype_bits(p->options->activations.type)),
-                         .zero_point = (int32_t)lo, .lo = (int32_t)lo, .hi = (int32_t)hi};
+  pv->params = (qparams){.type = p->options->activations.type,
+                         .scale = ldexpf(1, -(int)npuc_dtype_bits(p->options->activations.type)),
+                         .zero_point = (int32_t)lo,
+                         .lo = (int32_t)lo,
+                         .hi = (int32_t)hi};
   pv->range = (quant_range){0, 1};
   pv->has_params = pv->fixed = true;
 }

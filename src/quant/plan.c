@@ -73,8 +73,8 @@ static bool clamp_of(const node *n, double *lo, double *hi, const value **out_x)
 }
 
 static bool takes_clamp(role r) {
-  return r == ROLE_CONV || r == ROLE_CHANNEL || r == ROLE_GEMM || r == ROLE_MATMUL || r == ROLE_ADD || r == ROLE_MUL || r == ROLE_SCALE || r == ROLE_AVERAGE ||
-         r == ROLE_GLOBAL || r == ROLE_CLAMP;
+  return r == ROLE_CONV || r == ROLE_CHANNEL || r == ROLE_GEMM || r == ROLE_MATMUL || r == ROLE_ADD || r == ROLE_MUL || r == ROLE_SCALE ||
+         r == ROLE_AVERAGE || r == ROLE_GLOBAL || r == ROLE_CLAMP;
 }
 
 static bool sole_user(const value *v, const node **out_user) {
@@ -114,11 +114,12 @@ static bool is_one_for_each_column(const tensor *c, int64_t columns) {
 static role role_of_gemm(const node *n, const char **reason) {
   const gemm_attributes *a = NPUC_ATTRS(gemm_attributes, n);
   const tensor *c = plan_constant(n, 2);
-  *reason = !plan_constant(n, 1)        ? "B is not a constant: weights must be known"
-            : a->transA                 ? "transA: the activation is transposed"
-            : input(n, 2) && !c         ? "C is not a constant"
-            : c && npuc_tensor_elements(c) != 1 && !is_one_for_each_column(c, n->outputs[0]->shape.dims[1]) ? "C is not one value for each output"
-                                                                                                               : NULL;
+  *reason = !plan_constant(n, 1) ? "B is not a constant: weights must be known"
+            : a->transA          ? "transA: the activation is transposed"
+            : input(n, 2) && !c  ? "C is not a constant"
+            : c && npuc_tensor_elements(c) != 1 && !is_one_for_each_column(c, n->outputs[0]->shape.dims[1])
+                ? "C is not one value for each output"
+                : NULL;
   return *reason ? ROLE_NONE : ROLE_GEMM;
 }
 
@@ -158,17 +159,39 @@ static role role_of_pad(const node *n, const char **reason) {
 /* Roles that need no look at the arguments. */
 static role role_by_table(op_id id) {
   switch (id) {
-    case OP_RESHAPE: case OP_FLATTEN: case OP_SQUEEZE: case OP_UNSQUEEZE: case OP_TRANSPOSE: case OP_SLICE: case OP_SPLIT: case OP_GATHER: case OP_EXPAND:
-    case OP_IDENTITY: return ROLE_MOVE;
-    case OP_GLOBALMAXPOOL: return ROLE_MAXPOOL;
-    case OP_AVERAGEPOOL: return ROLE_AVERAGE;
-    case OP_GLOBALAVERAGEPOOL: return ROLE_GLOBAL;
-    case OP_CONCAT: return ROLE_CONCAT;
-    case OP_LEAKYRELU: case OP_SIGMOID: case OP_HARDSIGMOID: case OP_HARDSWISH: case OP_TANH: return ROLE_LOOKUP;
-    case OP_SOFTMAX: return ROLE_SOFTMAX;
-    case OP_LOGSOFTMAX: return ROLE_LOGSOFTMAX;
-    case OP_ARGMAX: return ROLE_ARGMAX;
-    default: return ROLE_NONE;
+    case OP_RESHAPE:
+    case OP_FLATTEN:
+    case OP_SQUEEZE:
+    case OP_UNSQUEEZE:
+    case OP_TRANSPOSE:
+    case OP_SLICE:
+    case OP_SPLIT:
+    case OP_GATHER:
+    case OP_EXPAND:
+    case OP_IDENTITY:
+      return ROLE_MOVE;
+    case OP_GLOBALMAXPOOL:
+      return ROLE_MAXPOOL;
+    case OP_AVERAGEPOOL:
+      return ROLE_AVERAGE;
+    case OP_GLOBALAVERAGEPOOL:
+      return ROLE_GLOBAL;
+    case OP_CONCAT:
+      return ROLE_CONCAT;
+    case OP_LEAKYRELU:
+    case OP_SIGMOID:
+    case OP_HARDSIGMOID:
+    case OP_HARDSWISH:
+    case OP_TANH:
+      return ROLE_LOOKUP;
+    case OP_SOFTMAX:
+      return ROLE_SOFTMAX;
+    case OP_LOGSOFTMAX:
+      return ROLE_LOGSOFTMAX;
+    case OP_ARGMAX:
+      return ROLE_ARGMAX;
+    default:
+      return ROLE_NONE;
   }
 }
 
@@ -209,25 +232,39 @@ static role role_of(const node *n, const char **reason) {
   if (clamp_of(n, &lo, &hi, &x)) return ROLE_CLAMP;
   switch (n->op->domain[0] ? OP_COUNT : n->op->id) {
     case OP_CONV:
-      *reason = !plan_constant(n, 1) ? "W is not a constant: weights must be known" : input(n, 2) && !plan_constant(n, 2) ? "B is not a constant" : NULL;
+      *reason = !plan_constant(n, 1)                  ? "W is not a constant: weights must be known"
+                : input(n, 2) && !plan_constant(n, 2) ? "B is not a constant"
+                                                      : NULL;
       return *reason ? ROLE_NONE : ROLE_CONV;
-    case OP_GEMM: return role_of_gemm(n, reason);
+    case OP_GEMM:
+      return role_of_gemm(n, reason);
     case OP_MATMUL: {
       const tensor *b = plan_constant(n, 1);
-      *reason = !b || b->shape.rank != 2 || input(n, 0)->shape.rank < 2 ? "only a product with a constant matrix on the right has an integer form" : NULL;
+      *reason = !b || b->shape.rank != 2 || input(n, 0)->shape.rank < 2
+                    ? "only a product with a constant matrix on the right has an integer form"
+                    : NULL;
       return *reason ? ROLE_NONE : ROLE_MATMUL;
     }
-    case OP_BATCHNORM: return role_of_batchnorm(n, reason);
-    case OP_ADD: case OP_SUB: case OP_MUL: case OP_DIV: return role_of_binary(n, reason);
+    case OP_BATCHNORM:
+      return role_of_batchnorm(n, reason);
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+      return role_of_binary(n, reason);
     case OP_MAXPOOL:
       if (n->n_outputs > 1 && n->outputs[1]) *reason = "the indices of the maxima are asked for";
       return *reason ? ROLE_NONE : ROLE_MAXPOOL;
     case OP_DROPOUT:
       if (n->n_outputs > 1 && n->outputs[1] && (n->outputs[1]->n_uses || n->outputs[1]->is_output)) *reason = "its mask is asked for";
       return *reason ? ROLE_NONE : ROLE_MOVE;
-    case OP_REDUCEMEAN: case OP_REDUCESUM: return role_of_reduce(n, reason);
-    case OP_PAD: return role_of_pad(n, reason);
-    default: break;
+    case OP_REDUCEMEAN:
+    case OP_REDUCESUM:
+      return role_of_reduce(n, reason);
+    case OP_PAD:
+      return role_of_pad(n, reason);
+    default:
+      break;
   }
   role r = n->op->domain[0] ? ROLE_NONE : role_by_table(n->op->id);
   if (r == ROLE_NONE) *reason = "this operator has no integer form";

@@ -8,35 +8,35 @@
 
 typedef enum role {
   ROLE_NONE,
-  ROLE_FUSED,    /* a clamp or a bias that lives in its producer */
-  ROLE_CONV,     /* QConv */
-  ROLE_CHANNEL,  /* BatchNormalization, Mul or Add with a constant per channel: QConv 1 x 1, group = channels */
-  ROLE_GEMM,     /* QGemm */
-  ROLE_MATMUL,   /* QGemm, rows flattened */
-  ROLE_ADD,      /* QAdd (Sub too) */
-  ROLE_MUL,      /* QMul */
-  ROLE_SCALE,    /* Mul or Div by one constant: Requantize */
-  ROLE_CLAMP,    /* Relu, Clip, Max, Min that found no producer: Requantize */
-  ROLE_AVERAGE,  /* QAveragePool */
-  ROLE_GLOBAL,   /* QGlobalAveragePool */
-  ROLE_MOVE,     /* same operator on integers, same scale */
-  ROLE_MAXPOOL,  /* same, also GlobalMaxPool */
+  ROLE_FUSED,   /* a clamp or a bias that lives in its producer */
+  ROLE_CONV,    /* QConv */
+  ROLE_CHANNEL, /* BatchNormalization, Mul or Add with a constant per channel: QConv 1 x 1, group = channels */
+  ROLE_GEMM,    /* QGemm */
+  ROLE_MATMUL,  /* QGemm, rows flattened */
+  ROLE_ADD,     /* QAdd (Sub too) */
+  ROLE_MUL,     /* QMul */
+  ROLE_SCALE,   /* Mul or Div by one constant: Requantize */
+  ROLE_CLAMP,   /* Relu, Clip, Max, Min that found no producer: Requantize */
+  ROLE_AVERAGE, /* QAveragePool */
+  ROLE_GLOBAL,  /* QGlobalAveragePool */
+  ROLE_MOVE,    /* same operator on integers, same scale */
+  ROLE_MAXPOOL, /* same, also GlobalMaxPool */
   ROLE_PAD,
   ROLE_CONCAT,
   ROLE_LOOKUP,
   ROLE_SOFTMAX,
   ROLE_LOGSOFTMAX,
   ROLE_ARGMAX,
-  ROLE_INTEGER   /* was integer already: copied */
+  ROLE_INTEGER /* was integer already: copied */
 } role;
 
 /* Integers of a layer with weights: what both forms are written from. */
 typedef struct quant_weights {
   int64_t outputs, depth, group; /* w is [outputs, depth]; depth counts one group's channels times taps */
   int8_t *w;
-  float *w_scale;   /* [outputs] */
-  int32_t *bias;    /* [outputs], units of x_scale * w_scale */
-  int32_t *m, *s;   /* [outputs] */
+  float *w_scale; /* [outputs] */
+  int32_t *bias;  /* [outputs], units of x_scale * w_scale */
+  int32_t *m, *s; /* [outputs] */
   double sqnr_db;
   double correction; /* largest bias correction in output steps */
   int64_t raised, vanished;
@@ -45,21 +45,21 @@ typedef struct quant_weights {
 typedef struct plan_node {
   role role;
   const node *node;
-  const node *bias_add; /* MatMul: the Add of its bias, or NULL */
-  const node *last;     /* last node merged into this one (itself when none) */
-  const value *out;     /* what it computes: last's output 0 */
-  double lo, hi;        /* clamp of the output, real numbers; infinite when none */
+  const node *bias_add;   /* MatMul: the Add of its bias, or NULL */
+  const node *last;       /* last node merged into this one (itself when none) */
+  const value *out;       /* what it computes: last's output 0 */
+  double lo, hi;          /* clamp of the output, real numbers; infinite when none */
   quant_weights *weights; /* CONV, CHANNEL, GEMM, MATMUL, after npuc_plan_quantize_weights */
 } plan_node;
 
 /* Per value of the float graph, by id. */
 typedef struct plan_value {
   const value *value;
-  bool quantized;         /* a float activation that exists in the integer graph */
-  uint32_t same_as;       /* id of the value whose scale this one has; own id: it has its own */
-  bool fixed;             /* params are not from observation (softmax) */
-  observer *seen;         /* of values that have their own scale */
-  double *mean;           /* sum over samples, one for each element, of inputs of layers with weights */
+  bool quantized;   /* a float activation that exists in the integer graph */
+  uint32_t same_as; /* id of the value whose scale this one has; own id: it has its own */
+  bool fixed;       /* params are not from observation (softmax) */
+  observer *seen;   /* of values that have their own scale */
+  double *mean;     /* sum over samples, one for each element, of inputs of layers with weights */
   int64_t mean_elements;
   quant_range range;
   qparams params;

@@ -33,7 +33,8 @@ static void wrap(qdq *q, value *v, const qparams *p) {
   value *scale = constant(q, npuc_arena_printf(a, "%s_scale", base), DTYPE_F32, &SHAPE_SCALAR, &p->scale);
   value *zero = zero_point(q, npuc_arena_printf(a, "%s_zero_point", base), p);
   const location *loc = v->producer ? v->producer->location : NULL;
-  value *quantized = npuc_graph_add_value(q->g, npuc_graph_unique_name(q->g, npuc_arena_printf(a, "%s_quantized", base)), p->type, &v->shape);
+  value *quantized =
+      npuc_graph_add_value(q->g, npuc_graph_unique_name(q->g, npuc_arena_printf(a, "%s_quantized", base)), p->type, &v->shape);
   value *back = npuc_graph_add_value(q->g, npuc_graph_unique_name(q->g, npuc_arena_printf(a, "%s_dequantized", base)), v->type, &v->shape);
   node *to = npuc_graph_insert_node_with_outputs(q->g, before, npuc_op(OP_QUANTIZELINEAR), npuc_arena_printf(a, "%s_QuantizeLinear", base),
                                                  (value *[]){v, scale, zero}, 3, &quantized, 1, loc);
@@ -49,14 +50,17 @@ static value *dequantized(qdq *q, node *user, const char *suffix, value *integer
   arena *a = q->p->arena;
   shape s = {.rank = 1, .dims = {n}}, result = integers->shape;
   value *scale = constant(q, npuc_arena_printf(a, "%s_%s_scale", user->name, suffix), DTYPE_F32, &s, scales);
-  value *y = npuc_graph_add_value(q->g, npuc_graph_unique_name(q->g, npuc_arena_printf(a, "%s_%s", user->name, suffix)), DTYPE_F32, &result);
+  value *y =
+      npuc_graph_add_value(q->g, npuc_graph_unique_name(q->g, npuc_arena_printf(a, "%s_%s", user->name, suffix)), DTYPE_F32, &result);
   value *inputs[3] = {integers, scale};
   int32_t n_inputs = 2;
   if (integers->type == DTYPE_I8) {
-    inputs[n_inputs++] = constant(q, npuc_arena_printf(a, "%s_%s_zero_point", user->name, suffix), DTYPE_I8, &s, npuc_arena_alloc(a, (size_t)n));
+    inputs[n_inputs++] =
+        constant(q, npuc_arena_printf(a, "%s_%s_zero_point", user->name, suffix), DTYPE_I8, &s, npuc_arena_alloc(a, (size_t)n));
   }
-  node *made = npuc_graph_insert_node_with_outputs(q->g, user, npuc_op(OP_DEQUANTIZELINEAR), npuc_arena_printf(a, "%s_%s_DequantizeLinear", user->name, suffix),
-                                                   inputs, n_inputs, &y, 1, user->location);
+  node *made = npuc_graph_insert_node_with_outputs(q->g, user, npuc_op(OP_DEQUANTIZELINEAR),
+                                                   npuc_arena_printf(a, "%s_%s_DequantizeLinear", user->name, suffix), inputs, n_inputs, &y,
+                                                   1, user->location);
   NPUC_ATTRS(quantize_attributes, made)->axis = axis;
   return y;
 }

@@ -18,12 +18,12 @@
 
 typedef struct quant_options {
   quant_observer observer;
-  double percentile;       /* for OBSERVER_PERCENTILE */
+  double percentile; /* for OBSERVER_PERCENTILE */
   quant_grid activations;
   int32_t multiplier_bits; /* 31, or 15 for refnpu */
   bool bias_correction;
-  size_t max_samples;      /* 0: all */
-  thread_pool *pool;       /* may be NULL */
+  size_t max_samples;       /* 0: all */
+  thread_pool *pool;        /* may be NULL */
   const progress *progress; /* may be NULL */
 } quant_options;
 
@@ -44,10 +44,10 @@ typedef struct quant_layer {
   double lo, hi;                  /* chosen */
   float scale;
   int32_t zero_point;
-  double weight_sqnr_db;      /* NaN without weights */
-  double bias_correction;     /* largest, in output steps */
-  int64_t raised_channels;    /* whose bias did not fit */
-  int64_t vanished_channels;  /* whose multiplier is 0 */
+  double weight_sqnr_db;     /* NaN without weights */
+  double bias_correction;    /* largest, in output steps */
+  int64_t raised_channels;   /* whose bias did not fit */
+  int64_t vanished_channels; /* whose multiplier is 0 */
 } quant_layer;
 
 typedef struct quant_report {
@@ -63,8 +63,8 @@ quant_report *npuc_quant_report_create(void);
 void npuc_quant_report_destroy(quant_report *r);
 
 /* `float_module`: one static graph, batch norm folded. Either output may be NULL. On failure nothing is left. */
-npuc_status npuc_quantize(diag *d, const module *float_module, const quant_options *options, const quant_samples *samples, module **out_integer,
-                          module **out_qdq, quant_report *report) NPUC_MUST_USE;
+npuc_status npuc_quantize(diag *d, const module *float_module, const quant_options *options, const quant_samples *samples,
+                          module **out_integer, module **out_qdq, quant_report *report) NPUC_MUST_USE;
 
 /* Every value is an integer (constants too): no float edge inside. E0706 names the first ones. */
 npuc_status npuc_quant_check_integer_only(diag *d, const graph *g) NPUC_MUST_USE;

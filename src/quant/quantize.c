@@ -5,7 +5,8 @@
 #include "quant/plan.h"
 
 quant_options npuc_quant_options_default(void) {
-  return (quant_options){.observer = OBSERVER_MSE, .percentile = 99.99, .activations = {.type = DTYPE_U8}, .multiplier_bits = 31, .bias_correction = true};
+  return (quant_options){
+      .observer = OBSERVER_MSE, .percentile = 99.99, .activations = {.type = DTYPE_U8}, .multiplier_bits = 31, .bias_correction = true};
 }
 
 quant_report *npuc_quant_report_create(void) {
@@ -29,7 +30,8 @@ static npuc_status check_options(diag *d, const quant_options *o) {
   return wrong ? npuc_fail(d, NPUC_DIAG_E0712, &(diag_place){.attribute = wrong}, "%s has a value that does not exist", wrong) : NPUC_OK;
 }
 
-static npuc_status run(plan *p, const module *source, const quant_samples *samples, module **out_integer, module **out_qdq, quant_report *report) {
+static npuc_status run(plan *p, const module *source, const quant_samples *samples, module **out_integer, module **out_qdq,
+                       quant_report *report) {
   NPUC_TRY(npuc_plan_calibrate(p, samples));
   NPUC_TRY(npuc_plan_choose_params(p));
   NPUC_TRY(npuc_plan_quantize_weights(p));
@@ -48,8 +50,8 @@ static npuc_status run(plan *p, const module *source, const quant_samples *sampl
   return NPUC_OK;
 }
 
-npuc_status npuc_quantize(diag *d, const module *float_module, const quant_options *options, const quant_samples *samples, module **out_integer,
-                          module **out_qdq, quant_report *report) {
+npuc_status npuc_quantize(diag *d, const module *float_module, const quant_options *options, const quant_samples *samples,
+                          module **out_integer, module **out_qdq, quant_report *report) {
   NPUC_TRY(check_options(d, options));
   if (float_module->n_graphs != 1) {
     return npuc_fail(d, NPUC_DIAG_E0704, NULL, "the module has %zu parts; w8a8 quantizes one", float_module->n_graphs);

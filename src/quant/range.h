@@ -16,7 +16,7 @@ typedef enum quant_observer {
 
 /* How activations are stored. */
 typedef struct quant_grid {
-  dtype type; /* DTYPE_U8 or DTYPE_I8 */
+  dtype type;     /* DTYPE_U8 or DTYPE_I8 */
   bool symmetric; /* DTYPE_I8 only: zero point 0, range +-127 */
 } quant_grid;
 

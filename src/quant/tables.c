@@ -33,20 +33,27 @@ static double clamp01(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
 
 static bool evaluate(const node *n, double v, double *out) {
   switch (n->op->id) {
-    case OP_SIGMOID: *out = 1 / (1 + npuc_exact_exp(-v)); return true;
+    case OP_SIGMOID:
+      *out = 1 / (1 + npuc_exact_exp(-v));
+      return true;
     case OP_TANH: {
       double e = npuc_exact_exp(-2 * fabs(v)), t = (1 - e) / (1 + e);
       *out = v < 0 ? -t : t;
       return true;
     }
-    case OP_LEAKYRELU: *out = v < 0 ? (double)NPUC_ATTRS(alpha_attributes, n)->alpha * v : v; return true;
+    case OP_LEAKYRELU:
+      *out = v < 0 ? (double)NPUC_ATTRS(alpha_attributes, n)->alpha * v : v;
+      return true;
     case OP_HARDSIGMOID: {
       const hardsigmoid_attributes *a = NPUC_ATTRS(hardsigmoid_attributes, n);
       *out = clamp01((double)a->alpha * v + (double)a->beta);
       return true;
     }
-    case OP_HARDSWISH: *out = v * clamp01(v / 6 + 0.5); return true;
-    default: return false;
+    case OP_HARDSWISH:
+      *out = v * clamp01(v / 6 + 0.5);
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -12,9 +12,9 @@
 typedef struct layer {
   const plan_node *pn;
   int64_t outputs, depth, group;
-  double *w;     /* [outputs, depth] */
-  double *bias;  /* [outputs] */
-  double *mean;  /* [group, depth]: mean of the input under each weight; NULL: no correction */
+  double *w;    /* [outputs, depth] */
+  double *bias; /* [outputs] */
+  double *mean; /* [group, depth]: mean of the input under each weight; NULL: no correction */
   const qparams *x, *y;
 } layer;
 
@@ -64,7 +64,8 @@ static void read_matrix(layer *l) {
   allocate(l);
   if (!allocated(l)) return;
   for (int64_t o = 0; o < l->outputs; o++) {
-    for (int64_t k = 0; k < l->depth; k++) l->w[o * l->depth + k] = alpha * npuc_tensor_get(b, transposed ? o * l->depth + k : k * l->outputs + o);
+    for (int64_t k = 0; k < l->depth; k++)
+      l->w[o * l->depth + k] = alpha * npuc_tensor_get(b, transposed ? o * l->depth + k : k * l->outputs + o);
   }
   if (gemm) read_bias(l, plan_constant(n, 2), (double)a->beta);
   const node *add = l->pn->bias_add;
@@ -225,8 +226,8 @@ static npuc_status quantize_channel(const plan *p, const layer *l, quant_weights
   double largest = fmax(fabs((double)l->x->lo - l->x->zero_point), fabs((double)l->x->hi - l->x->zero_point));
   if (!(fabs(bias) + magnitude * largest <= 2147483647.0)) {
     diag_place place = npuc_plan_place(l->pn->node, NULL);
-    return npuc_fail(p->d, NPUC_DIAG_E0710, &place, "output channel %lld: |bias| %.0f + %.0f x %.0f can exceed 2^31 - 1", (long long)o, fabs(bias), magnitude,
-                     largest);
+    return npuc_fail(p->d, NPUC_DIAG_E0710, &place, "output channel %lld: |bias| %.0f + %.0f x %.0f can exceed 2^31 - 1", (long long)o,
+                     fabs(bias), magnitude, largest);
   }
   q->bias[o] = (int32_t)bias;
   multiplier_fit fit = npuc_multiplier(x * scale / (double)l->y->scale, p->options->multiplier_bits, &q->m[o], &q->s[o]);
@@ -247,8 +248,8 @@ static npuc_status check_finite(const plan *p, const layer *l) {
 static void warn(const plan *p, const layer *l, const quant_weights *q) {
   diag_place place = npuc_plan_place(l->pn->node, NULL);
   if (q->raised) {
-    npuc_warn(p->d, NPUC_DIAG_E0707, &place, "%lld of %lld channels: weight scale raised so that the bias fits 32 bits", (long long)q->raised,
-              (long long)l->outputs);
+    npuc_warn(p->d, NPUC_DIAG_E0707, &place, "%lld of %lld channels: weight scale raised so that the bias fits 32 bits",
+              (long long)q->raised, (long long)l->outputs);
   }
   if (q->vanished) {
     npuc_warn(p->d, NPUC_DIAG_E0708, &place, "%lld of %lld channels are constant: their multiplier is below 2^-32", (long long)q->vanished,
@@ -290,7 +291,8 @@ npuc_status npuc_plan_quantize_weights(plan *p) {
     }
     l.x = plan_params(p, plan_x(pn->node));
     l.y = plan_params(p, pn->out);
-    npuc_status status = allocated(&l) ? quantize_layer(p, &l, &pn->weights) : npuc_fail(p->d, NPUC_DIAG_E0002, NULL, "weights of %s", pn->node->name);
+    npuc_status status =
+        allocated(&l) ? quantize_layer(p, &l, &pn->weights) : npuc_fail(p->d, NPUC_DIAG_E0002, NULL, "weights of %s", pn->node->name);
     npuc_buffer_destroy(l.w);
     npuc_buffer_destroy(l.bias);
     npuc_buffer_destroy(l.mean);

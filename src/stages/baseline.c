@@ -155,7 +155,8 @@ static npuc_status write_ports(stage_work *w, const char *kind, value *const *po
     json_array_append_new(files, json_string(file));
     if (w->n_outputs == STAGE_MAX_OUTPUTS) {
       json_decref(files);
-      return npuc_fail(b->diag, NPUC_DIAG_E0928, &(diag_place){.node = ports[i]->name}, "the model has more than %d inputs and outputs", STAGE_MAX_OUTPUTS);
+      return npuc_fail(b->diag, NPUC_DIAG_E0928, &(diag_place){.node = ports[i]->name}, "the model has more than %d inputs and outputs",
+                       STAGE_MAX_OUTPUTS);
     }
     w->outputs[w->n_outputs++] = file;
   }

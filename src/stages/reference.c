@@ -33,7 +33,8 @@ static npuc_status load_inputs(reference *r) {
     if (one.rank > 0 && !dim_is_number(one.dims[0])) one.dims[0] = 1;
     int64_t elements = 0;
     if (!npuc_shape_elements(&one, &elements) || elements == 0 || npuc_tensor_elements(t) % elements)
-      return npuc_fail(r->b->diag, NPUC_DIAG_E0919, &(diag_place){.file = r->b->options.reference, .node = r->graph->inputs[i]->name}, "the input's file holds no whole samples");
+      return npuc_fail(r->b->diag, NPUC_DIAG_E0919, &(diag_place){.file = r->b->options.reference, .node = r->graph->inputs[i]->name},
+                       "the input's file holds no whole samples");
     size_t n = (size_t)(npuc_tensor_elements(t) / elements);
     if (i > 0 && n != r->inputs.n_samples)
       return npuc_fail(r->b->diag, NPUC_DIAG_E0919, &(diag_place){.file = r->b->options.reference},

@@ -134,7 +134,8 @@ static npuc_status judge_indices(stage_work *w, const char *name, const comparis
   if (agreement >= least_agreement) return NPUC_OK;
   json_object_set_new(w->gate, "pass", json_false());
   return npuc_fail(w->b->diag, NPUC_DIAG_E0915, &(diag_place){.file = w->b->path, .node = name},
-                   "%.1f %% of the indices agree over the calibration samples; %.0f %% are needed", 100.0 * agreement, 100.0 * least_agreement);
+                   "%.1f %% of the indices agree over the calibration samples; %.0f %% are needed", 100.0 * agreement,
+                   100.0 * least_agreement);
 }
 
 static npuc_status judge_sqnr(stage_work *w, const sqnr_state *s) {
@@ -144,7 +145,8 @@ static npuc_status judge_sqnr(stage_work *w, const sqnr_state *s) {
   const char *name = NULL;
   for (size_t k = 0; k < s->integers->n_outputs; k++) {
     const comparison *c = &s->sums[k].result;
-    if (!s->integers->outputs[k]->quant && npuc_dtype_is_integer(s->integers->outputs[k]->type)) { /* indices: a distance between them means nothing */
+    if (!s->integers->outputs[k]->quant &&
+        npuc_dtype_is_integer(s->integers->outputs[k]->type)) { /* indices: a distance between them means nothing */
       NPUC_TRY(judge_indices(w, s->integers->outputs[k]->name, c, list));
       continue;
     }

@@ -15,9 +15,9 @@ enum { STAGE_MAX_OUTPUTS = 512 };
 typedef struct stage_work {
   build *b;
   stage_id stage;
-  const char *target;     /* name, NULL for stages without */
-  json_t *gate;           /* {"pass": bool, ...numbers} */
-  json_t *extras;         /* further members of the stage's record: rewrites, metrics, notes */
+  const char *target;                     /* name, NULL for stages without */
+  json_t *gate;                           /* {"pass": bool, ...numbers} */
+  json_t *extras;                         /* further members of the stage's record: rewrites, metrics, notes */
   const char *outputs[STAGE_MAX_OUTPUTS]; /* relative to OUT; the first is the stage's model or artifact */
   size_t n_outputs;
 } stage_work;

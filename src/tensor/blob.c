@@ -42,18 +42,16 @@ blob *npuc_blob_retain(blob *b) {
 
 void npuc_blob_release(blob *b) {
   if (!b || atomic_fetch_sub_explicit(&b->references, 1, memory_order_acq_rel) != 1) return;
-  if (b->file) npuc_file_release(b->file);
-  else npuc_buffer_destroy(b->data);
+  if (b->file)
+    npuc_file_release(b->file);
+  else
+    npuc_buffer_destroy(b->data);
   free(b);
 }
 
-void *npuc_blob_data(const blob *b) {
-  return b->data;
-}
+void *npuc_blob_data(const blob *b) { return b->data; }
 
-size_t npuc_blob_size(const blob *b) {
-  return b->bytes;
-}
+size_t npuc_blob_size(const blob *b) { return b->bytes; }
 
 bool npuc_blob_locate(const blob *b, const void *data, const mapped_file **out_file, size_t *out_offset) {
   if (!b || !b->file) return false;

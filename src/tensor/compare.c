@@ -47,16 +47,20 @@ static int64_t argmax(const tensor *t, int64_t begin, int64_t n) {
 static void finish(comparison_sum *s) {
   comparison *r = &s->result;
   r->rmse = r->elements ? sqrt(s->sum_dd / (double)r->elements) : 0.0;
-  if (s->sum_aa == 0.0 && s->sum_bb == 0.0) r->cosine = 1.0;
-  else if (s->sum_aa == 0.0 || s->sum_bb == 0.0) r->cosine = 0.0;
-  else r->cosine = s->sum_ab / (sqrt(s->sum_aa) * sqrt(s->sum_bb));
+  if (s->sum_aa == 0.0 && s->sum_bb == 0.0)
+    r->cosine = 1.0;
+  else if (s->sum_aa == 0.0 || s->sum_bb == 0.0)
+    r->cosine = 0.0;
+  else
+    r->cosine = s->sum_ab / (sqrt(s->sum_aa) * sqrt(s->sum_bb));
   r->sqnr_db = s->sum_dd == 0.0 ? (double)INFINITY : 10.0 * log10(s->sum_bb / s->sum_dd);
 }
 
 npuc_status npuc_compare_add(diag *d, comparison_sum *sum, const tensor *a, const tensor *b) {
   int64_t n = npuc_tensor_elements(a);
   if (n != npuc_tensor_elements(b)) {
-    return npuc_fail(d, NPUC_DIAG_E0403, NULL, "%lld elements against %lld of the reference", (long long)n, (long long)npuc_tensor_elements(b));
+    return npuc_fail(d, NPUC_DIAG_E0403, NULL, "%lld elements against %lld of the reference", (long long)n,
+                     (long long)npuc_tensor_elements(b));
   }
   if (sum->result.elements == 0 && sum->result.rows == 0) sum->result.finite = true;
   for (int64_t i = 0; i < n; i++) add_element(sum, npuc_tensor_get(a, i), npuc_tensor_get(b, i));

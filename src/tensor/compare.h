@@ -7,16 +7,16 @@
 
 typedef struct comparison {
   int64_t elements;
-  int64_t different;   /* elements whose values are not equal (NaN equals NaN) */
-  double max_abs;      /* max |a-b| */
-  double max_rel;      /* max |a-b| / max(|b|, 1e-30) */
-  double max_ref;      /* max |b| */
+  int64_t different; /* elements whose values are not equal (NaN equals NaN) */
+  double max_abs;    /* max |a-b| */
+  double max_rel;    /* max |a-b| / max(|b|, 1e-30) */
+  double max_ref;    /* max |b| */
   double rmse;
-  double cosine;       /* 1 when both are all zero */
-  double sqnr_db;      /* 10 log10(sum b^2 / sum (a-b)^2); +infinity when equal */
-  int64_t rows;        /* argmax over the last axis: rows compared ... */
-  int64_t rows_agree;  /* ... and rows where the first largest index agrees */
-  bool finite;         /* neither has NaN or infinity */
+  double cosine;      /* 1 when both are all zero */
+  double sqnr_db;     /* 10 log10(sum b^2 / sum (a-b)^2); +infinity when equal */
+  int64_t rows;       /* argmax over the last axis: rows compared ... */
+  int64_t rows_agree; /* ... and rows where the first largest index agrees */
+  bool finite;        /* neither has NaN or infinity */
 } comparison;
 
 /* `b` is the reference. Shapes must have the same number of elements; types may differ (values are compared, both dequantized

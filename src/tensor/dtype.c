@@ -21,13 +21,11 @@ static const struct {
   const char *text;
   dtype type;
 } aliases[] = {
-    {"float", DTYPE_F32},      {"double", DTYPE_F64},      {"half", DTYPE_F16},   {"f64", DTYPE_F64},
-    {"f32", DTYPE_F32},        {"f16", DTYPE_F16},         {"bf16", DTYPE_BF16},  {"i64", DTYPE_I64},
-    {"i32", DTYPE_I32},        {"i16", DTYPE_I16},         {"i8", DTYPE_I8},      {"i4", DTYPE_I4},
-    {"i2", DTYPE_I2},          {"u64", DTYPE_U64},         {"u32", DTYPE_U32},    {"u16", DTYPE_U16},
-    {"u8", DTYPE_U8},          {"u4", DTYPE_U4},           {"u2", DTYPE_U2},      {"s64", DTYPE_I64},
-    {"s32", DTYPE_I32},        {"s16", DTYPE_I16},         {"s8", DTYPE_I8},      {"s4", DTYPE_I4},
-    {"f8e4m3", DTYPE_F8E4M3FN}, {"f8e5m2", DTYPE_F8E5M2},  {"fp32", DTYPE_F32},   {"fp16", DTYPE_F16},
+    {"float", DTYPE_F32},       {"double", DTYPE_F64},    {"half", DTYPE_F16}, {"f64", DTYPE_F64},  {"f32", DTYPE_F32}, {"f16", DTYPE_F16},
+    {"bf16", DTYPE_BF16},       {"i64", DTYPE_I64},       {"i32", DTYPE_I32},  {"i16", DTYPE_I16},  {"i8", DTYPE_I8},   {"i4", DTYPE_I4},
+    {"i2", DTYPE_I2},           {"u64", DTYPE_U64},       {"u32", DTYPE_U32},  {"u16", DTYPE_U16},  {"u8", DTYPE_U8},   {"u4", DTYPE_U4},
+    {"u2", DTYPE_U2},           {"s64", DTYPE_I64},       {"s32", DTYPE_I32},  {"s16", DTYPE_I16},  {"s8", DTYPE_I8},   {"s4", DTYPE_I4},
+    {"f8e4m3", DTYPE_F8E4M3FN}, {"f8e5m2", DTYPE_F8E5M2}, {"fp32", DTYPE_F32}, {"fp16", DTYPE_F16},
 };
 
 static const dtype_info *info(dtype type) {
@@ -35,9 +33,7 @@ static const dtype_info *info(dtype type) {
   return (int)type > 0 && (int)type < (int)DTYPE_END && table[type].name ? &table[type] : &none;
 }
 
-const char *npuc_dtype_name(dtype type) {
-  return info(type)->name;
-}
+const char *npuc_dtype_name(dtype type) { return info(type)->name; }
 
 bool npuc_dtype_parse(const char *text, dtype *out_type) {
   for (int t = 1; t < (int)DTYPE_END; t++) {
@@ -55,13 +51,9 @@ bool npuc_dtype_parse(const char *text, dtype *out_type) {
   return false;
 }
 
-unsigned npuc_dtype_bits(dtype type) {
-  return info(type)->bits;
-}
+unsigned npuc_dtype_bits(dtype type) { return info(type)->bits; }
 
-dtype_kind npuc_dtype_kind(dtype type) {
-  return info(type)->kind;
-}
+dtype_kind npuc_dtype_kind(dtype type) { return info(type)->kind; }
 
 bool npuc_dtype_range(dtype type, int64_t *out_lo, int64_t *out_hi) {
   const dtype_info *t = info(type);

@@ -67,10 +67,14 @@ double npuc_tensor_get(const tensor *t, int64_t index) {
   }
   uint64_t raw = load_bits(t, index);
   switch (npuc_dtype_kind(t->type)) {
-    case KIND_INT: return (double)sign_extend(raw, npuc_dtype_bits(t->type));
-    case KIND_UINT: return (double)raw;
-    case KIND_BOOL: return raw ? 1.0 : 0.0;
-    default: return float_of_bits(t->type, raw);
+    case KIND_INT:
+      return (double)sign_extend(raw, npuc_dtype_bits(t->type));
+    case KIND_UINT:
+      return (double)raw;
+    case KIND_BOOL:
+      return raw ? 1.0 : 0.0;
+    default:
+      return float_of_bits(t->type, raw);
   }
 }
 
@@ -85,10 +89,14 @@ static int64_t int_of_double(double x) {
 int64_t npuc_tensor_get_int(const tensor *t, int64_t index) {
   uint64_t raw = load_bits(t, index);
   switch (npuc_dtype_kind(t->type)) {
-    case KIND_INT: return sign_extend(raw, npuc_dtype_bits(t->type));
-    case KIND_UINT: return (int64_t)raw;
-    case KIND_BOOL: return raw != 0;
-    default: return int_of_double(float_of_bits(t->type, raw));
+    case KIND_INT:
+      return sign_extend(raw, npuc_dtype_bits(t->type));
+    case KIND_UINT:
+      return (int64_t)raw;
+    case KIND_BOOL:
+      return raw != 0;
+    default:
+      return int_of_double(float_of_bits(t->type, raw));
   }
 }
 
@@ -124,9 +132,15 @@ static void store_saturated(tensor *t, int64_t index, double value) {
 void npuc_tensor_set(tensor *t, int64_t index, double value) {
   switch (npuc_dtype_kind(t->type)) {
     case KIND_INT:
-    case KIND_UINT: store_saturated(t, index, rint(value)); break;
-    case KIND_BOOL: store_bits(t, index, value != 0.0); break;
-    default: store_float(t, index, value); break;
+    case KIND_UINT:
+      store_saturated(t, index, rint(value));
+      break;
+    case KIND_BOOL:
+      store_bits(t, index, value != 0.0);
+      break;
+    default:
+      store_float(t, index, value);
+      break;
   }
 }
 
@@ -135,11 +149,15 @@ void npuc_tensor_set_int(tensor *t, int64_t index, int64_t value) {
   switch (npuc_dtype_kind(t->type)) {
     case KIND_INT:
     case KIND_UINT:
-      if (npuc_dtype_range(t->type, &lo, &hi)) value = value < lo ? lo : value > hi ? hi : value;
-      else if (t->type == DTYPE_U64 && value < 0) value = 0;
+      if (npuc_dtype_range(t->type, &lo, &hi))
+        value = value < lo ? lo : value > hi ? hi : value;
+      else if (t->type == DTYPE_U64 && value < 0)
+        value = 0;
       store_bits(t, index, (uint64_t)value);
       break;
-    case KIND_BOOL: store_bits(t, index, value != 0); break;
+    case KIND_BOOL:
+      store_bits(t, index, value != 0);
+      break;
     default:
       if (t->type == DTYPE_F32) {
         float f = (float)value; /* straight from the integer: one rounding */
@@ -159,8 +177,10 @@ static void cast_element(const tensor *from, int64_t index, tensor *to) {
   if (target == KIND_BOOL) {
     store_bits(to, index, whole ? npuc_tensor_get_int(from, index) != 0 : npuc_tensor_get(from, index) != 0.0);
   } else if (target == KIND_INT || target == KIND_UINT) {
-    if (whole) store_bits(to, index, (uint64_t)npuc_tensor_get_int(from, index));
-    else store_saturated(to, index, trunc(npuc_tensor_get(from, index)));
+    if (whole)
+      store_bits(to, index, (uint64_t)npuc_tensor_get_int(from, index));
+    else
+      store_saturated(to, index, trunc(npuc_tensor_get(from, index)));
   } else if (whole && from->type != DTYPE_U64) {
     npuc_tensor_set_int(to, index, npuc_tensor_get_int(from, index));
   } else if (whole && to->type == DTYPE_F32) {

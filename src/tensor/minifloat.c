@@ -24,20 +24,26 @@ static const float_format *format_of(dtype type) {
   static const float_format e5m2fnuz = {5, 2, 16, false, 0x7f, 0x80};
   static const float_format e2m1 = {2, 1, 1, false, 0x7, 0};
   switch (type) {
-    case DTYPE_F16: return &f16;
-    case DTYPE_BF16: return &bf16;
-    case DTYPE_F8E4M3FN: return &e4m3fn;
-    case DTYPE_F8E4M3FNUZ: return &e4m3fnuz;
-    case DTYPE_F8E5M2: return &e5m2;
-    case DTYPE_F8E5M2FNUZ: return &e5m2fnuz;
-    case DTYPE_F4E2M1: return &e2m1;
-    default: return NULL;
+    case DTYPE_F16:
+      return &f16;
+    case DTYPE_BF16:
+      return &bf16;
+    case DTYPE_F8E4M3FN:
+      return &e4m3fn;
+    case DTYPE_F8E4M3FNUZ:
+      return &e4m3fnuz;
+    case DTYPE_F8E5M2:
+      return &e5m2;
+    case DTYPE_F8E5M2FNUZ:
+      return &e5m2fnuz;
+    case DTYPE_F4E2M1:
+      return &e2m1;
+    default:
+      return NULL;
   }
 }
 
-static double decode_e8m0(uint32_t code) {
-  return code == 0xff ? (double)NAN : ldexp(1.0, (int)code - 127);
-}
+static double decode_e8m0(uint32_t code) { return code == 0xff ? (double)NAN : ldexp(1.0, (int)code - 127); }
 
 static uint32_t encode_e8m0(double x) {
   if (isnan(x)) return 0xff;

@@ -9,7 +9,8 @@ npuc_status npuc_tensor_create(diag *d, dtype type, const shape *s, tensor *out_
   int64_t n;
   size_t bytes;
   if (!npuc_shape_elements(s, &n) || !npuc_dtype_bytes(type, n, &bytes)) {
-    return npuc_fail(d, NPUC_DIAG_E0401, NULL, "a %s tensor of rank %d has no size that can be addressed", npuc_dtype_name(type), (int)s->rank);
+    return npuc_fail(d, NPUC_DIAG_E0401, NULL, "a %s tensor of rank %d has no size that can be addressed", npuc_dtype_name(type),
+                     (int)s->rank);
   }
   blob *b = npuc_blob_create(bytes);
   if (!b) return npuc_fail(d, NPUC_DIAG_E0002, NULL, "a tensor of %zu bytes", bytes);
@@ -63,9 +64,7 @@ bool npuc_tensor_equal(const tensor *a, const tensor *b) {
   return a->bytes == b->bytes && (a->bytes == 0 || memcmp(a->data, b->data, a->bytes) == 0);
 }
 
-static shape vector_shape(int64_t n) {
-  return n < 0 ? SHAPE_SCALAR : (shape){.rank = 1, .dims = {n}};
-}
+static shape vector_shape(int64_t n) { return n < 0 ? SHAPE_SCALAR : (shape){.rank = 1, .dims = {n}}; }
 
 npuc_status npuc_tensor_of_ints(diag *d, dtype type, const int64_t *values, int64_t n, tensor *out_tensor) {
   shape s = vector_shape(n);

@@ -40,8 +40,10 @@ static char *squeezed(arena *a, const char *text) {
   char *result = npuc_arena_alloc(a, strlen(text) + 1), *to = result;
   for (; *text; text++) {
     bool blank = *text == ' ' || *text == '\n';
-    if (!blank) *to++ = *text;
-    else if (to > result && to[-1] != ' ') *to++ = ' ';
+    if (!blank)
+      *to++ = *text;
+    else if (to > result && to[-1] != ' ')
+      *to++ = ' ';
   }
   if (to > result && to[-1] == ' ') to[-1] = 0;
   return result;

@@ -19,10 +19,22 @@ typedef struct activation {
   float a, b;
 } activation;
 
-static double relu_f64(double x, double a, double b) { (void)a, (void)b; return x < 0.0 ? 0.0 : x; }
-static double leaky_f64(double x, double a, double b) { (void)b; return x < 0.0 ? a * x : x; }
-static double sigmoid_f64(double x, double a, double b) { (void)a, (void)b; return 1.0 / (1.0 + exp(-x)); }
-static double tanh_f64(double x, double a, double b) { (void)a, (void)b; return tanh(x); }
+static double relu_f64(double x, double a, double b) {
+  (void)a, (void)b;
+  return x < 0.0 ? 0.0 : x;
+}
+static double leaky_f64(double x, double a, double b) {
+  (void)b;
+  return x < 0.0 ? a * x : x;
+}
+static double sigmoid_f64(double x, double a, double b) {
+  (void)a, (void)b;
+  return 1.0 / (1.0 + exp(-x));
+}
+static double tanh_f64(double x, double a, double b) {
+  (void)a, (void)b;
+  return tanh(x);
+}
 static double hardsigmoid_f64(double x, double a, double b) { return fmax(0.0, fmin(1.0, a * x + b)); }
 static double hardswish_f64(double x, double a, double b) { return x * hardsigmoid_f64(x, a, b); }
 static double clip_f64(double x, double a, double b) { return x < a ? a : x > b ? b : x; }
@@ -57,7 +69,8 @@ static npuc_status run(activation job) {
 }
 
 npuc_status npuc_eval_leakyrelu(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
-  return run((activation){c, inputs[0], outputs[0], npuc_eval_kernels(c)->leakyrelu_f32, leaky_f64, NPUC_ATTRS(alpha_attributes, c->node)->alpha, 0.0f});
+  return run((activation){c, inputs[0], outputs[0], npuc_eval_kernels(c)->leakyrelu_f32, leaky_f64,
+                          NPUC_ATTRS(alpha_attributes, c->node)->alpha, 0.0f});
 }
 
 npuc_status npuc_eval_sigmoid(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {

@@ -22,34 +22,45 @@ typedef struct binary_job {
 
 static double in_f64(op_id id, double a, double b) {
   switch (id) {
-    case OP_ADD: return a + b;
-    case OP_SUB: return a - b;
-    case OP_MUL: return a * b;
-    case OP_DIV: return a / b;
-    case OP_MAX: return a > b || a != a ? a : b;
-    default: return a < b || a != a ? a : b;
+    case OP_ADD:
+      return a + b;
+    case OP_SUB:
+      return a - b;
+    case OP_MUL:
+      return a * b;
+    case OP_DIV:
+      return a / b;
+    case OP_MAX:
+      return a > b || a != a ? a : b;
+    default:
+      return a < b || a != a ? a : b;
   }
 }
 
 static int64_t in_i64(op_id id, bool is_u64, int64_t a, int64_t b) {
   uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
   switch (id) {
-    case OP_ADD: return (int64_t)(ua + ub);
-    case OP_SUB: return (int64_t)(ua - ub);
-    case OP_MUL: return (int64_t)(ua * ub);
+    case OP_ADD:
+      return (int64_t)(ua + ub);
+    case OP_SUB:
+      return (int64_t)(ua - ub);
+    case OP_MUL:
+      return (int64_t)(ua * ub);
     case OP_DIV:
       if (b == 0) return 0;
       if (is_u64) return (int64_t)(ua / ub);
       return b == -1 ? (int64_t)(0 - ua) : a / b;
-    case OP_MAX: return is_u64 ? (ua > ub ? a : b) : (a > b ? a : b);
-    default: return is_u64 ? (ua < ub ? a : b) : (a < b ? a : b);
+    case OP_MAX:
+      return is_u64 ? (ua > ub ? a : b) : (a > b ? a : b);
+    default:
+      return is_u64 ? (ua < ub ? a : b) : (a < b ? a : b);
   }
 }
 
 /* n operand elements from `first`, or one repeated. */
-#define LOAD(convert, t, first, step, n, v)                 \
-  do {                                                      \
-    convert((t), (first), (step) ? (n) : 1, (v));           \
+#define LOAD(convert, t, first, step, n, v)                           \
+  do {                                                                \
+    convert((t), (first), (step) ? (n) : 1, (v));                     \
     for (int64_t k_ = 1; !(step) && k_ < (n); k_++) (v)[k_] = (v)[0]; \
   } while (0)
 

@@ -8,7 +8,6 @@
 #include "ir/eval/window.h"
 #include "kernels/convert.h"
 
-
 static size_t floats(int64_t n) { return ((size_t)n * sizeof(float) + 63) / 64 * 64; }
 
 static const float *as_f32(const tensor *t, char **memory) {

@@ -7,9 +7,7 @@
 
 const kernel_set *npuc_eval_kernels(const eval_context *c) { return c->kernels ? c->kernels : npuc_kernels_scalar(); }
 
-diag_place npuc_eval_place(const eval_context *c) {
-  return (diag_place){.node = c->node->name, .op = c->node->op->type};
-}
+diag_place npuc_eval_place(const eval_context *c) { return (diag_place){.node = c->node->name, .op = c->node->op->type}; }
 
 npuc_status npuc_eval_scratch(const eval_context *c, size_t bytes, void **out_memory) {
   *out_memory = c->scratch(c->user, bytes);

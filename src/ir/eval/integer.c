@@ -3,7 +3,8 @@
 #include "ir/eval/integer.h"
 
 /* Fills the last `spatial` of the three axes; the others are of size 1. */
-q8_window npuc_q8_window_of(const shape *x, const shape *y, const int_list *kernel, const int_list *strides, const int_list *pads, const int_list *dilations) {
+q8_window npuc_q8_window_of(const shape *x, const shape *y, const int_list *kernel, const int_list *strides, const int_list *pads,
+                            const int_list *dilations) {
   q8_window g = {.batch = x->dims[0], .channels = x->dims[1], .out_channels = y->dims[1], .group = 1};
   int32_t spatial = x->rank - 2;
   for (int32_t i = 0; i < Q8_SPATIAL; i++) {
@@ -40,7 +41,8 @@ npuc_status npuc_eval_qaveragepool(const eval_context *c, const tensor *const *i
   pieces rest;
   NPUC_TRY(start_pieces(c, bytes, &rest));
   q8_scale scale = {.m = take_copy(&rest, inputs[1]), .s = take_copy(&rest, inputs[2])};
-  if (npuc_ref_qaveragepool(&g, a->count_include_pad != 0, &x, take_copy(&rest, inputs[3]), count_of(inputs[3]), &scale, &y)) return NPUC_OK;
+  if (npuc_ref_qaveragepool(&g, a->count_include_pad != 0, &x, take_copy(&rest, inputs[3]), count_of(inputs[3]), &scale, &y))
+    return NPUC_OK;
   return npuc_fail(c->d, NPUC_DIAG_E0714, &(diag_place){.node = c->node->name, .op = c->node->op->type, .attribute = "counts"},
                    "a window's number of cells is not in counts");
 }

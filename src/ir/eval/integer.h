@@ -11,8 +11,11 @@
 static inline q8_input input_of(const tensor *t, int64_t zero_point) {
   return (q8_input){.data = t->data, .is_signed = t->type == DTYPE_I8, .zero_point = (int32_t)zero_point};
 }
-#define OUTPUT_OF(t, a)                                                                                                                   \
-  ((q8_output){.data = (t)->data, .is_signed = (t)->type == DTYPE_I8, .zero_point = (int32_t)(a)->y_zero_point, .lo = (int32_t)(a)->lo, \
+#define OUTPUT_OF(t, a)                                  \
+  ((q8_output){.data = (t)->data,                        \
+               .is_signed = (t)->type == DTYPE_I8,       \
+               .zero_point = (int32_t)(a)->y_zero_point, \
+               .lo = (int32_t)(a)->lo,                   \
                .hi = (int32_t)(a)->hi})
 
 static inline int64_t count_of(const tensor *t) { return npuc_tensor_elements(t); }
@@ -41,6 +44,7 @@ static inline npuc_status start_pieces(const eval_context *c, size_t bytes, piec
 }
 
 /* The window of a node with lists of attributes; the last axes of the three are the spatial ones, the others are of size 1. group is 1. */
-q8_window npuc_q8_window_of(const shape *x, const shape *y, const int_list *kernel, const int_list *strides, const int_list *pads, const int_list *dilations);
+q8_window npuc_q8_window_of(const shape *x, const shape *y, const int_list *kernel, const int_list *strides, const int_list *pads,
+                            const int_list *dilations);
 
 #endif

@@ -23,8 +23,8 @@ static void body(void *context, size_t begin, size_t end, size_t worker) {
     int64_t row = u / j->chunks, first = u % j->chunks * CHUNK, a, b;
     int64_t n = j->plan.inner - first < CHUNK ? j->plan.inner - first : CHUNK;
     npuc_broadcast_row(&j->plan, row, &a, &b);
-    j->kernel(&j->parameters, j->a + a + first * j->plan.a_step, (size_t)j->plan.a_step, j->b + b + first * j->plan.b_step, (size_t)j->plan.b_step,
-              j->y + row * j->plan.inner + first, (size_t)n);
+    j->kernel(&j->parameters, j->a + a + first * j->plan.a_step, (size_t)j->plan.a_step, j->b + b + first * j->plan.b_step,
+              (size_t)j->plan.b_step, j->y + row * j->plan.inner + first, (size_t)n);
   }
 }
 
@@ -39,15 +39,23 @@ static void run(const eval_context *c, element_job job, const shape *a, const sh
 }
 
 static binary_i8 parameters_of(const qbinary_attributes *t, const tensor *a, const tensor *b, int32_t ma, int32_t mb, int32_t s) {
-  return (binary_i8){.a_signed = a->type == DTYPE_I8, .b_signed = b->type == DTYPE_I8, .a_zero_point = (int32_t)t->a_zero_point,
-                     .b_zero_point = (int32_t)t->b_zero_point, .a_multiplier = ma, .b_multiplier = mb, .shift = s,
-                     .zero_point = (int32_t)t->y_zero_point, .lo = (int32_t)t->lo, .hi = (int32_t)t->hi};
+  return (binary_i8){.a_signed = a->type == DTYPE_I8,
+                     .b_signed = b->type == DTYPE_I8,
+                     .a_zero_point = (int32_t)t->a_zero_point,
+                     .b_zero_point = (int32_t)t->b_zero_point,
+                     .a_multiplier = ma,
+                     .b_multiplier = mb,
+                     .shift = s,
+                     .zero_point = (int32_t)t->y_zero_point,
+                     .lo = (int32_t)t->lo,
+                     .hi = (int32_t)t->hi};
 }
 
 npuc_status npuc_eval_qadd(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
   const tensor *a = inputs[0], *b = inputs[1];
   element_job job = {.kernel = npuc_eval_kernels(c)->add_i8, .a = a->data, .b = b->data};
-  job.parameters = parameters_of(NPUC_ATTRS(qbinary_attributes, c->node), a, b, int_at(inputs[2], 0), int_at(inputs[3], 0), int_at(inputs[4], 0));
+  job.parameters =
+      parameters_of(NPUC_ATTRS(qbinary_attributes, c->node), a, b, int_at(inputs[2], 0), int_at(inputs[3], 0), int_at(inputs[4], 0));
   run(c, job, &a->shape, &b->shape, outputs[0]);
   return NPUC_OK;
 }
@@ -67,8 +75,13 @@ npuc_status npuc_eval_requantize(const eval_context *c, const tensor *const *inp
   const tensor *x = inputs[0];
   const shape scalar = SHAPE_SCALAR;
   element_job job = {.kernel = npuc_eval_kernels(c)->mul_i8, .a = x->data, .b = &one};
-  job.parameters = (binary_i8){.a_signed = x->type == DTYPE_I8, .a_zero_point = (int32_t)t->x_zero_point, .a_multiplier = int_at(inputs[1], 0),
-                               .shift = int_at(inputs[2], 0), .zero_point = (int32_t)t->y_zero_point, .lo = (int32_t)t->lo, .hi = (int32_t)t->hi};
+  job.parameters = (binary_i8){.a_signed = x->type == DTYPE_I8,
+                               .a_zero_point = (int32_t)t->x_zero_point,
+                               .a_multiplier = int_at(inputs[1], 0),
+                               .shift = int_at(inputs[2], 0),
+                               .zero_point = (int32_t)t->y_zero_point,
+                               .lo = (int32_t)t->lo,
+                               .hi = (int32_t)t->hi};
   run(c, job, &x->shape, &scalar, outputs[0]);
   return NPUC_OK;
 }

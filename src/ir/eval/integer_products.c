@@ -44,7 +44,8 @@ npuc_status npuc_eval_qconv(const eval_context *c, const tensor *const *inputs, 
 npuc_status npuc_eval_qgemm(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
   const qgemm_attributes *a = NPUC_ATTRS(qgemm_attributes, c->node);
   if (count_of(outputs[0]) == 0) return NPUC_OK;
-  gemm_i8 gemm = {.rows = inputs[0]->shape.dims[0], .depth = inputs[0]->shape.dims[1], .outputs = inputs[1]->shape.dims[0], .w = inputs[1]->data};
+  gemm_i8 gemm = {
+      .rows = inputs[0]->shape.dims[0], .depth = inputs[0]->shape.dims[1], .outputs = inputs[1]->shape.dims[0], .w = inputs[1]->data};
   gemm.x = input_of(inputs[0], a->x_zero_point);
   gemm.y = OUTPUT_OF(outputs[0], a);
   pieces memory;

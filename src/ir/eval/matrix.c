@@ -88,8 +88,8 @@ static void matmul_slow(const tensor *a, const tensor *b, tensor *y, int64_t ai,
 }
 
 /* One product of [m, k] by [k, n] at the given first elements. */
-static npuc_status matmul_chain(const eval_context *c, const tensor *a, bool a_transposed, int64_t ai, const tensor *b, int64_t bi, const matmul_dims *d,
-                                float *y, char *memory) {
+static npuc_status matmul_chain(const eval_context *c, const tensor *a, bool a_transposed, int64_t ai, const tensor *b, int64_t bi,
+                                const matmul_dims *d, float *y, char *memory) {
   matmul_f32 job = {.m = d->m, .k = d->k, .n = d->n, .y = y};
   const float *rows = a_transposed ? as_f32(a, ai, d->k, d->m, true, &memory) : as_f32(a, ai, d->m, d->k, false, &memory);
   float *packed = take(&memory, (int64_t)npuc_conv_packed_elements(1, d->m, d->k));
@@ -103,7 +103,8 @@ static npuc_status matmul_chain(const eval_context *c, const tensor *a, bool a_t
 static bool chain_bytes(const matmul_dims *d, bool copies, size_t *out_bytes) {
   size_t rest;
   if (!npuc_matmul_f32_scratch(d->m, d->k, d->n, &rest)) return false;
-  *out_bytes = rest + floats((int64_t)npuc_conv_packed_elements(1, d->m, d->k)) + floats(d->m * d->k) + (copies ? floats(d->k * d->n) + floats(d->m * d->n) : 0);
+  *out_bytes = rest + floats((int64_t)npuc_conv_packed_elements(1, d->m, d->k)) + floats(d->m * d->k) +
+               (copies ? floats(d->k * d->n) + floats(d->m * d->n) : 0);
   return true;
 }
 

@@ -172,7 +172,8 @@ npuc_status npuc_eval_gather(const eval_context *c, const tensor *const *inputs,
     int64_t index = npuc_tensor_get_int(indices, i), k = index < 0 ? index + s.axis : index;
     if (k < 0 || k >= s.axis) {
       diag_place place = npuc_eval_place(c);
-      return npuc_fail(c->d, NPUC_DIAG_E0603, &place, "index %lld on axis %d of %lld elements", (long long)index, (int)axis, (long long)s.axis);
+      return npuc_fail(c->d, NPUC_DIAG_E0603, &place, "index %lld on axis %d of %lld elements", (long long)index, (int)axis,
+                       (long long)s.axis);
     }
     for (int64_t o = 0; row && o < s.outer; o++) {
       memcpy((char *)outputs[0]->data + (size_t)(o * n + i) * row, (const char *)x->data + (size_t)(o * s.axis + k) * row, row);

@@ -44,7 +44,8 @@ static npuc_status read_pads(const eval_context *c, const tensor *const *inputs,
   for (int64_t i = 0; i < n; i++) {
     int32_t axis;
     if (!npuc_axis_normalize(axes ? npuc_tensor_get_int(axes, i) : i, rank, &axis)) {
-      return npuc_fail(c->d, NPUC_DIAG_E0605, &place, "axis %lld is outside of the input's rank %d", (long long)npuc_tensor_get_int(axes, i), (int)rank);
+      return npuc_fail(c->d, NPUC_DIAG_E0605, &place, "axis %lld is outside of the input's rank %d",
+                       (long long)npuc_tensor_get_int(axes, i), (int)rank);
     }
     begins[axis] = npuc_tensor_get_int(pads, i);
     ends[axis] = npuc_tensor_get_int(pads, n + i);

@@ -71,11 +71,15 @@ static npuc_status run(const eval_context *c, pool_job job) {
 }
 
 npuc_status npuc_eval_maxpool(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
-  return run(c, (pool_job){.x = inputs[0], .y = outputs[0], .indices = eval_wants(c, outputs, 1) ? outputs[1] : NULL,
+  return run(c, (pool_job){.x = inputs[0],
+                           .y = outputs[0],
+                           .indices = eval_wants(c, outputs, 1) ? outputs[1] : NULL,
                            .column_major = NPUC_ATTRS(pool_attributes, c->node)->storage_order != 0});
 }
 
 npuc_status npuc_eval_averagepool(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
-  return run(c, (pool_job){.x = inputs[0], .y = outputs[0], .average = true,
-                           .include_pad = NPUC_ATTRS(pool_attributes, c->node)->count_include_pad != 0});
+  return run(
+      c,
+      (pool_job){
+          .x = inputs[0], .y = outputs[0], .average = true, .include_pad = NPUC_ATTRS(pool_attributes, c->node)->count_include_pad != 0});
 }

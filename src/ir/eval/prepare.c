@@ -38,8 +38,11 @@ static npuc_status prepare_qconv(diag *d, const node *n, const tensor *w, void *
 npuc_status npuc_eval_prepare(diag *d, const node *n, const tensor *const *constants, void **out_prepared) {
   *out_prepared = NULL;
   switch (n->op->id) {
-    case OP_CONV: return constants[1] ? prepare_conv(d, n, constants[1], out_prepared) : NPUC_OK;
-    case OP_QCONV: return constants[1] ? prepare_qconv(d, n, constants[1], out_prepared) : NPUC_OK;
-    default: return NPUC_OK;
+    case OP_CONV:
+      return constants[1] ? prepare_conv(d, n, constants[1], out_prepared) : NPUC_OK;
+    case OP_QCONV:
+      return constants[1] ? prepare_qconv(d, n, constants[1], out_prepared) : NPUC_OK;
+    default:
+      return NPUC_OK;
   }
 }

@@ -7,7 +7,7 @@
 
 /* Operators fused into a float32 Conv: y = clip(conv + add). Bits are those of the separate operators. */
 typedef struct eval_epilogue {
-  const tensor *add; /* of y's shape, not y itself; or NULL */
+  const tensor *add;      /* of y's shape, not y itself; or NULL */
   float clip_lo, clip_hi; /* -INFINITY, INFINITY: no clip */
 } eval_epilogue;
 

@@ -14,7 +14,7 @@ typedef struct quantize_job {
   const tensor *x, *scale, *zero;
   tensor *y;
   axis_split split;
-  int64_t block; /* elements of the axis per scale; the axis itself when per tensor */
+  int64_t block;  /* elements of the axis per scale; the axis itself when per tensor */
   int64_t blocks; /* scales along the axis */
   bool per_block; /* scale has the input's rank */
   bool quantize;

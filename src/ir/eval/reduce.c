@@ -32,7 +32,8 @@ static int64_t offset_of(int32_t n, const int64_t *dims, const int64_t *strides,
 
 static void sum_f64(const reduce_job *j, int64_t base, int64_t i) {
   double sum = 0.0;
-  for (int64_t k = 0; k < j->count; k++) sum += npuc_tensor_get(j->x, base + offset_of(j->n_reduced, j->reduced_dims, j->reduced_strides, k));
+  for (int64_t k = 0; k < j->count; k++)
+    sum += npuc_tensor_get(j->x, base + offset_of(j->n_reduced, j->reduced_dims, j->reduced_strides, k));
   npuc_tensor_set(j->y, i, j->mean ? sum / (double)j->count : sum);
 }
 
@@ -146,8 +147,8 @@ static npuc_status reduce_by_axes(const eval_context *c, const tensor *const *in
     int32_t axis;
     if (!npuc_axis_normalize(npuc_tensor_get_int(axes, i), x->shape.rank, &axis)) {
       diag_place place = npuc_eval_place(c);
-      return npuc_fail(c->d, NPUC_DIAG_E0605, &place, "axis %lld is outside of the input's rank %d", (long long)npuc_tensor_get_int(axes, i),
-                       (int)x->shape.rank);
+      return npuc_fail(c->d, NPUC_DIAG_E0605, &place, "axis %lld is outside of the input's rank %d",
+                       (long long)npuc_tensor_get_int(axes, i), (int)x->shape.rank);
     }
     reduced[axis] = true;
   }

@@ -4,11 +4,11 @@
 
 #include "ir/eval/eval.h"
 
-#define COPIES(symbol)                                                                                               \
-  npuc_status npuc_eval_##symbol(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {       \
-    (void)c;                                                                                                         \
-    npuc_eval_copy(inputs[0], outputs[0]);                                                                           \
-    return NPUC_OK;                                                                                                  \
+#define COPIES(symbol)                                                                                         \
+  npuc_status npuc_eval_##symbol(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) { \
+    (void)c;                                                                                                   \
+    npuc_eval_copy(inputs[0], outputs[0]);                                                                     \
+    return NPUC_OK;                                                                                            \
   }
 
 COPIES(reshape)

@@ -32,7 +32,8 @@ static npuc_status clip_infer(infer_context *c) {
     /* Rank 0 by the standard; exporters write [1] as well, and runtimes take it. */
     if (!npuc_shape_elements(&bound->shape, &count) || count != 1) {
       char text[SHAPE_TEXT];
-      return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, clip_inputs[i].name, "%s given; a scalar wanted", npuc_shape_text(c->module, &bound->shape, text));
+      return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, clip_inputs[i].name, "%s given; a scalar wanted",
+                          npuc_shape_text(c->module, &bound->shape, text));
     }
   }
   return NPUC_OK;

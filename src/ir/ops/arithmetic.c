@@ -16,13 +16,20 @@ static element unknown_element(void) { return (element){.is_number = false, .sym
 static element combine_numbers(op_id op, int64_t a, int64_t b) {
   int64_t result;
   switch (op) {
-    case OP_ADD: return __builtin_add_overflow(a, b, &result) ? unknown_element() : element_of_number(result);
-    case OP_SUB: return __builtin_sub_overflow(a, b, &result) ? unknown_element() : element_of_number(result);
-    case OP_MUL: return __builtin_mul_overflow(a, b, &result) ? unknown_element() : element_of_number(result);
-    case OP_DIV: return b == 0 || (a == INT64_MIN && b == -1) ? unknown_element() : element_of_number(a / b);
-    case OP_MAX: return element_of_number(a > b ? a : b);
-    case OP_MIN: return element_of_number(a < b ? a : b);
-    default: return unknown_element();
+    case OP_ADD:
+      return __builtin_add_overflow(a, b, &result) ? unknown_element() : element_of_number(result);
+    case OP_SUB:
+      return __builtin_sub_overflow(a, b, &result) ? unknown_element() : element_of_number(result);
+    case OP_MUL:
+      return __builtin_mul_overflow(a, b, &result) ? unknown_element() : element_of_number(result);
+    case OP_DIV:
+      return b == 0 || (a == INT64_MIN && b == -1) ? unknown_element() : element_of_number(a / b);
+    case OP_MAX:
+      return element_of_number(a > b ? a : b);
+    case OP_MIN:
+      return element_of_number(a < b ? a : b);
+    default:
+      return unknown_element();
   }
 }
 
@@ -52,7 +59,8 @@ static element combine(op_id op, const element *a, const element *b) {
     case OP_MIN:
       if (same) return *a;
       break;
-    default: break;
+    default:
+      break;
   }
   return unknown_element();
 }
@@ -79,21 +87,21 @@ static npuc_status arithmetic_infer(infer_context *c) {
   return NPUC_OK;
 }
 
-#define BINARY(op_symbol, op_enum, name, flags, since, text, rule)    \
-  const op_def npuc_op_##op_symbol = {                                \
-      .id = op_enum,                                                  \
-      .domain = "",                                                   \
-      .type = name,                                                   \
-      .since_version = since,                                         \
-      .oldest_version = 7,                                            \
-      .traits = TRAIT_ELEMENTWISE | (flags),                          \
-      .summary = text,                                                \
-      .formula = rule,                                                \
-      .source = "ONNX " name "-14; broadcasting as numpy",            \
-      PORTS_IN(binary_inputs, 2),                                     \
-      PORTS_OUT(binary_outputs, 1),                                   \
-      .infer = arithmetic_infer,                                      \
-      .eval = npuc_eval_##op_symbol,                                  \
+#define BINARY(op_symbol, op_enum, name, flags, since, text, rule) \
+  const op_def npuc_op_##op_symbol = {                             \
+      .id = op_enum,                                               \
+      .domain = "",                                                \
+      .type = name,                                                \
+      .since_version = since,                                      \
+      .oldest_version = 7,                                         \
+      .traits = TRAIT_ELEMENTWISE | (flags),                       \
+      .summary = text,                                             \
+      .formula = rule,                                             \
+      .source = "ONNX " name "-14; broadcasting as numpy",         \
+      PORTS_IN(binary_inputs, 2),                                  \
+      PORTS_OUT(binary_outputs, 1),                                \
+      .infer = arithmetic_infer,                                   \
+      .eval = npuc_eval_##op_symbol,                               \
   }
 
 BINARY(add, OP_ADD, "Add", TRAIT_COMMUTATIVE, 14, "Sum.", "C = A + B");

@@ -12,7 +12,8 @@ static const op_port conv_inputs[] = {
 static const op_port conv_outputs[] = {{.name = "Y", .doc = "[N, M, O1, ..., Ok]"}};
 
 static const attr_field conv_fields[] = {
-    FIELD_STRING(conv_attributes, auto_pad, "NOTSET", "NOTSET, SAME_UPPER, SAME_LOWER or VALID; becomes explicit pads when the input's dims are numbers"),
+    FIELD_STRING(conv_attributes, auto_pad, "NOTSET",
+                 "NOTSET, SAME_UPPER, SAME_LOWER or VALID; becomes explicit pads when the input's dims are numbers"),
     FIELD_INTS(conv_attributes, kernel_shape, "size of the kernel per spatial axis; from W when absent"),
     FIELD_INTS(conv_attributes, strides, "step of the window per spatial axis; 1 when absent"),
     FIELD_INTS(conv_attributes, pads, "zeros before each spatial axis, then after each; 0 when absent"),
@@ -36,8 +37,8 @@ static npuc_status check_kernel(diag *d, const node *n, const conv_attributes *a
   for (int32_t i = 0; i < a->kernel_shape.count && i + 2 < w->rank; i++) {
     dim given = w->dims[i + 2];
     if (dim_is_number(given) && given != a->kernel_shape.values[i]) {
-      return npuc_op_fail(d, n, NPUC_DIAG_E0440, "kernel_shape", "value %d is %lld, and W has %lld there", i, (long long)a->kernel_shape.values[i],
-                          (long long)given);
+      return npuc_op_fail(d, n, NPUC_DIAG_E0440, "kernel_shape", "value %d is %lld, and W has %lld there", i,
+                          (long long)a->kernel_shape.values[i], (long long)given);
     }
   }
   return NPUC_OK;
@@ -50,16 +51,18 @@ static npuc_status check_shapes(diag *d, const node *n, const conv_attributes *a
   if (w->rank < 3) return npuc_op_fail(d, n, NPUC_DIAG_E0441, "W", "rank %d given; at least 3 wanted: [M, C/group, K1, ...]", w->rank);
   dim outputs = w->dims[0], per_group = w->dims[1];
   if (dim_is_number(outputs) && outputs % a->group) {
-    return npuc_op_fail(d, n, NPUC_DIAG_E0440, "group", "%lld output channels are not divisible by group %lld", (long long)outputs, (long long)a->group);
+    return npuc_op_fail(d, n, NPUC_DIAG_E0440, "group", "%lld output channels are not divisible by group %lld", (long long)outputs,
+                        (long long)a->group);
   }
   if (b && b->rank >= 0 && (b->rank != 1 || (dim_is_number(b->dims[0]) && dim_is_number(outputs) && b->dims[0] != outputs))) {
     char text[SHAPE_TEXT];
-    return npuc_op_fail(d, n, NPUC_DIAG_E0441, "B", "%s given; one value per output channel wanted: [%lld]",
-                        npuc_shape_text(NULL, b, text), (long long)outputs);
+    return npuc_op_fail(d, n, NPUC_DIAG_E0441, "B", "%s given; one value per output channel wanted: [%lld]", npuc_shape_text(NULL, b, text),
+                        (long long)outputs);
   }
   NPUC_TRY(check_kernel(d, n, a, w));
   if (x->rank < 0) return NPUC_OK;
-  if (x->rank != w->rank) return npuc_op_fail(d, n, NPUC_DIAG_E0441, "W", "X has rank %d and W rank %d; equal ranks wanted", x->rank, w->rank);
+  if (x->rank != w->rank)
+    return npuc_op_fail(d, n, NPUC_DIAG_E0441, "W", "X has rank %d and W rank %d; equal ranks wanted", x->rank, w->rank);
   if (dim_is_number(x->dims[1]) && dim_is_number(per_group) && x->dims[1] != per_group * a->group) {
     return npuc_op_fail(d, n, NPUC_DIAG_E0441, "W", "weight expects %lld input channels (%lld x group %lld), input has %lld",
                         (long long)(per_group * a->group), (long long)per_group, (long long)a->group, (long long)x->dims[1]);

@@ -7,16 +7,19 @@
 #include "ir/ops/window.h"
 
 #define ZERO_POINT(type, field) FIELD_INT(type, field, 0, "the integer that stands for 0.0")
-#define OUTPUT_FIELDS(type)                                                                     \
-  ZERO_POINT(type, y_zero_point), FIELD_INT(type, lo, 0, "smallest y: dtype, ReLU and Clip"), \
-      FIELD_INT(type, hi, 255, "largest y"), FIELD_INT(type, y_dtype, 2, "ONNX number of y's dtype: 2 (uint8) or 3 (int8)")
-#define WINDOW_FIELDS(type)                                                                                                     \
-  FIELD_INTS(type, kernel_shape, "size of the window per spatial axis"), FIELD_INTS(type, strides, "step per spatial axis"),   \
+#define OUTPUT_FIELDS(type)                                                                                                          \
+  ZERO_POINT(type, y_zero_point), FIELD_INT(type, lo, 0, "smallest y: dtype, ReLU and Clip"), FIELD_INT(type, hi, 255, "largest y"), \
+      FIELD_INT(type, y_dtype, 2, "ONNX number of y's dtype: 2 (uint8) or 3 (int8)")
+#define WINDOW_FIELDS(type)                                                                                                  \
+  FIELD_INTS(type, kernel_shape, "size of the window per spatial axis"), FIELD_INTS(type, strides, "step per spatial axis"), \
       FIELD_INTS(type, pads, "cells before each spatial axis, then after each"), FIELD_INTS(type, dilations, "distance of taps")
 
-#define X_PORT {.name = "x", .doc = "uint8 or int8"}
-#define M_PORT(n) {.name = "M", .doc = "int32 [" n "]: multiplier"}
-#define S_PORT(n) {.name = "s", .doc = "int32 [" n "]: shift, 0..62"}
+#define X_PORT \
+  { .name = "x", .doc = "uint8 or int8" }
+#define M_PORT(n) \
+  { .name = "M", .doc = "int32 [" n "]: multiplier" }
+#define S_PORT(n) \
+  { .name = "s", .doc = "int32 [" n "]: shift, 0..62" }
 
 static const op_port y_port[] = {{.name = "y", .doc = "uint8 or int8, as y_dtype says"}};
 
@@ -29,7 +32,8 @@ static npuc_status check_byte(diag *d, const node *n, const char *port, dtype ty
 static npuc_status check_type(diag *d, const node *n, int32_t input, dtype wanted) {
   dtype given = n->inputs[input]->type;
   if (given == wanted) return NPUC_OK;
-  return npuc_op_fail(d, n, NPUC_DIAG_E0442, n->op->inputs[input].name, "%s given; %s wanted", npuc_dtype_name(given), npuc_dtype_name(wanted));
+  return npuc_op_fail(d, n, NPUC_DIAG_E0442, n->op->inputs[input].name, "%s given; %s wanted", npuc_dtype_name(given),
+                      npuc_dtype_name(wanted));
 }
 
 /* A constant-like parameter of `count` elements in one axis; count < 0: any. */
@@ -47,7 +51,8 @@ static npuc_status check_shifts(diag *d, const node *n, int32_t input, int64_t c
   const tensor *t = n->inputs[input]->constant;
   for (int64_t i = 0; t && i < npuc_tensor_elements(t); i++) {
     int64_t s = npuc_tensor_get_int(t, i);
-    if (s < 0 || s > 62) return npuc_op_fail(d, n, NPUC_DIAG_E0440, n->op->inputs[input].name, "shift %lld given; 0 to 62 allowed", (long long)s);
+    if (s < 0 || s > 62)
+      return npuc_op_fail(d, n, NPUC_DIAG_E0440, n->op->inputs[input].name, "shift %lld given; 0 to 62 allowed", (long long)s);
   }
   return NPUC_OK;
 }
@@ -55,8 +60,8 @@ static npuc_status check_shifts(diag *d, const node *n, int32_t input, int64_t c
 static npuc_status check_in_dtype(diag *d, const node *n, const char *name, int64_t given, dtype type) {
   int64_t lo, hi;
   if (!npuc_dtype_range(type, &lo, &hi) || (given >= lo && given <= hi)) return NPUC_OK;
-  return npuc_op_fail(d, n, NPUC_DIAG_E0440, name, "%lld given; %s holds %lld to %lld", (long long)given, npuc_dtype_name(type), (long long)lo,
-                      (long long)hi);
+  return npuc_op_fail(d, n, NPUC_DIAG_E0440, name, "%lld given; %s holds %lld to %lld", (long long)given, npuc_dtype_name(type),
+                      (long long)lo, (long long)hi);
 }
 
 typedef struct output_fields {
@@ -119,16 +124,18 @@ static npuc_status qconv_shapes(diag *d, const node *n, const qconv_attributes *
     return npuc_op_fail(d, n, NPUC_DIAG_E0441, "w", "x has rank %d and w rank %d; equal ranks from 3 to 5 wanted", x->rank, w->rank);
   }
   if (dim_is_number(w->dims[0]) && w->dims[0] % a->group) {
-    return npuc_op_fail(d, n, NPUC_DIAG_E0440, "group", "%lld output channels are not divisible by group %lld", (long long)w->dims[0], (long long)a->group);
+    return npuc_op_fail(d, n, NPUC_DIAG_E0440, "group", "%lld output channels are not divisible by group %lld", (long long)w->dims[0],
+                        (long long)a->group);
   }
-  if (dim_is_number(x->dims[1]) && dim_is_number(w->dims[1]) && (w->dims[1] < 1 || x->dims[1] / w->dims[1] != a->group || x->dims[1] % w->dims[1])) {
-    return npuc_op_fail(d, n, NPUC_DIAG_E0441, "w", "%lld channels a group times group %lld, and x has %lld channels", (long long)w->dims[1],
-                        (long long)a->group, (long long)x->dims[1]);
+  if (dim_is_number(x->dims[1]) && dim_is_number(w->dims[1]) &&
+      (w->dims[1] < 1 || x->dims[1] / w->dims[1] != a->group || x->dims[1] % w->dims[1])) {
+    return npuc_op_fail(d, n, NPUC_DIAG_E0441, "w", "%lld channels a group times group %lld, and x has %lld channels",
+                        (long long)w->dims[1], (long long)a->group, (long long)x->dims[1]);
   }
   for (int32_t i = 0; i < a->kernel_shape.count && i + 2 < w->rank; i++) {
     if (dim_is_number(w->dims[i + 2]) && w->dims[i + 2] != a->kernel_shape.values[i]) {
-      return npuc_op_fail(d, n, NPUC_DIAG_E0440, "kernel_shape", "value %d is %lld, and w has %lld there", i, (long long)a->kernel_shape.values[i],
-                          (long long)w->dims[i + 2]);
+      return npuc_op_fail(d, n, NPUC_DIAG_E0440, "kernel_shape", "value %d is %lld, and w has %lld there", i,
+                          (long long)a->kernel_shape.values[i], (long long)w->dims[i + 2]);
     }
   }
   return NPUC_OK;
@@ -142,7 +149,8 @@ static npuc_status qconv_infer(infer_context *c) {
   NPUC_TRY(check_byte(c->d, c->node, "x", x->type));
   NPUC_TRY(qconv_shapes(c->d, c->node, a, &x->shape, &w->shape));
   int64_t kernel[MAX_RANK];
-  for (int32_t i = 0; i < MAX_RANK; i++) kernel[i] = i + 2 < w->shape.rank && dim_is_number(w->shape.dims[i + 2]) ? w->shape.dims[i + 2] : -1;
+  for (int32_t i = 0; i < MAX_RANK; i++)
+    kernel[i] = i + 2 < w->shape.rank && dim_is_number(w->shape.dims[i + 2]) ? w->shape.dims[i + 2] : -1;
   shape y = {.rank = x->shape.rank, .dims = {x->shape.dims[0], w->shape.dims[0]}};
   window_fields fields = qconv_window(a);
   NPUC_TRY(npuc_window_infer(c, &fields, &x->shape, kernel, &y));
@@ -184,12 +192,26 @@ static void dot_cost(const node *n, op_cost *out_cost) {
 }
 
 const op_def npuc_op_qconv = {
-    .id = OP_QCONV, .domain = "npuc", .type = "QConv", .since_version = 1, .oldest_version = 1, .traits = TRAIT_INTEGER,
+    .id = OP_QCONV,
+    .domain = "npuc",
+    .type = "QConv",
+    .since_version = 1,
+    .oldest_version = 1,
+    .traits = TRAIT_INTEGER,
     .summary = "Convolution of 8-bit integers with a 32-bit bias, requantized per output channel.",
-    .formula = "y = clamp(y_zero_point + (((bias[o] + sum (x - x_zero_point) * w[o]) * M[o] + rnd(s[o])) >> s[o]), lo, hi); outside the image x - x_zero_point is 0",
+    .formula =
+        "y = clamp(y_zero_point + (((bias[o] + sum (x - x_zero_point) * w[o]) * M[o] + rnd(s[o])) >> s[o]), lo, hi); outside the image x - "
+        "x_zero_point is 0",
     .source = "docs/numerics.md QConv",
-    PORTS_IN(qconv_inputs, 5), PORTS_OUT(y_port, 1), ATTRIBUTES(qconv_fields, qconv_attributes),
-    .infer = qconv_infer, .verify = qconv_verify, .complete = qconv_complete, .cost = dot_cost, .eval = npuc_eval_qconv, .body = npuc_body_qconv,
+    PORTS_IN(qconv_inputs, 5),
+    PORTS_OUT(y_port, 1),
+    ATTRIBUTES(qconv_fields, qconv_attributes),
+    .infer = qconv_infer,
+    .verify = qconv_verify,
+    .complete = qconv_complete,
+    .cost = dot_cost,
+    .eval = npuc_eval_qconv,
+    .body = npuc_body_qconv,
 };
 
 /* -- QGemm -- */
@@ -233,12 +255,24 @@ static npuc_status qgemm_verify(diag *d, const node *n) {
 }
 
 const op_def npuc_op_qgemm = {
-    .id = OP_QGEMM, .domain = "npuc", .type = "QGemm", .since_version = 1, .oldest_version = 1, .traits = TRAIT_INTEGER,
+    .id = OP_QGEMM,
+    .domain = "npuc",
+    .type = "QGemm",
+    .since_version = 1,
+    .oldest_version = 1,
+    .traits = TRAIT_INTEGER,
     .summary = "Matrix product of 8-bit integers with constant weights and a 32-bit bias, requantized per output.",
-    .formula = "y[r,o] = clamp(y_zero_point + (((bias[o] + sum over k of (x[r,k] - x_zero_point) * w[o,k]) * M[o] + rnd(s[o])) >> s[o]), lo, hi)",
+    .formula =
+        "y[r,o] = clamp(y_zero_point + (((bias[o] + sum over k of (x[r,k] - x_zero_point) * w[o,k]) * M[o] + rnd(s[o])) >> s[o]), lo, hi)",
     .source = "docs/numerics.md QGemm",
-    PORTS_IN(qgemm_inputs, 5), PORTS_OUT(y_port, 1), ATTRIBUTES(qgemm_fields, qgemm_attributes),
-    .infer = qgemm_infer, .verify = qgemm_verify, .cost = dot_cost, .eval = npuc_eval_qgemm, .body = npuc_body_qgemm,
+    PORTS_IN(qgemm_inputs, 5),
+    PORTS_OUT(y_port, 1),
+    ATTRIBUTES(qgemm_fields, qgemm_attributes),
+    .infer = qgemm_infer,
+    .verify = qgemm_verify,
+    .cost = dot_cost,
+    .eval = npuc_eval_qgemm,
+    .body = npuc_body_qgemm,
 };
 
 /* -- QAdd, QMul -- */
@@ -268,8 +302,8 @@ static npuc_status qbinary_infer(infer_context *c) {
   shape result;
   if (!npuc_shape_broadcast(&a->shape, &b->shape, &result)) {
     char left[SHAPE_TEXT], right[SHAPE_TEXT];
-    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "b", "shapes %s and %s do not broadcast", npuc_shape_text(c->module, &a->shape, left),
-                        npuc_shape_text(c->module, &b->shape, right));
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "b", "shapes %s and %s do not broadcast",
+                        npuc_shape_text(c->module, &a->shape, left), npuc_shape_text(c->module, &b->shape, right));
   }
   for (int32_t i = 0; i < result.rank; i++) {
     if (result.dims[i] == DIM_UNKNOWN) result.dims[i] = npuc_infer_free_dim(c, 0, i);
@@ -288,21 +322,41 @@ static npuc_status qbinary_verify(diag *d, const node *n) {
 }
 
 const op_def npuc_op_qadd = {
-    .id = OP_QADD, .domain = "npuc", .type = "QAdd", .since_version = 1, .oldest_version = 1, .traits = TRAIT_INTEGER | TRAIT_ELEMENTWISE,
+    .id = OP_QADD,
+    .domain = "npuc",
+    .type = "QAdd",
+    .since_version = 1,
+    .oldest_version = 1,
+    .traits = TRAIT_INTEGER | TRAIT_ELEMENTWISE,
     .summary = "Sum of two 8-bit tensors of different scales with one rounding; numpy broadcasting.",
     .formula = "y = clamp(y_zero_point + (((a - a_zero_point) * Ma + (b - b_zero_point) * Mb + rnd(s)) >> s), lo, hi)",
     .source = "docs/numerics.md QAdd",
-    PORTS_IN(qadd_inputs, 5), PORTS_OUT(y_port, 1), ATTRIBUTES(qbinary_fields, qbinary_attributes),
-    .infer = qbinary_infer, .verify = qbinary_verify, .eval = npuc_eval_qadd, .body = npuc_body_qadd,
+    PORTS_IN(qadd_inputs, 5),
+    PORTS_OUT(y_port, 1),
+    ATTRIBUTES(qbinary_fields, qbinary_attributes),
+    .infer = qbinary_infer,
+    .verify = qbinary_verify,
+    .eval = npuc_eval_qadd,
+    .body = npuc_body_qadd,
 };
 
 const op_def npuc_op_qmul = {
-    .id = OP_QMUL, .domain = "npuc", .type = "QMul", .since_version = 1, .oldest_version = 1, .traits = TRAIT_INTEGER | TRAIT_ELEMENTWISE,
+    .id = OP_QMUL,
+    .domain = "npuc",
+    .type = "QMul",
+    .since_version = 1,
+    .oldest_version = 1,
+    .traits = TRAIT_INTEGER | TRAIT_ELEMENTWISE,
     .summary = "Product of two 8-bit tensors, requantized; numpy broadcasting.",
     .formula = "y = clamp(y_zero_point + (((a - a_zero_point) * (b - b_zero_point) * M + rnd(s)) >> s), lo, hi)",
     .source = "docs/numerics.md QMul",
-    PORTS_IN(qmul_inputs, 4), PORTS_OUT(y_port, 1), ATTRIBUTES(qbinary_fields, qbinary_attributes),
-    .infer = qbinary_infer, .verify = qbinary_verify, .eval = npuc_eval_qmul, .body = npuc_body_qmul,
+    PORTS_IN(qmul_inputs, 4),
+    PORTS_OUT(y_port, 1),
+    ATTRIBUTES(qbinary_fields, qbinary_attributes),
+    .infer = qbinary_infer,
+    .verify = qbinary_verify,
+    .eval = npuc_eval_qmul,
+    .body = npuc_body_qmul,
 };
 
 /* -- Requantize, QGlobalAveragePool -- */
@@ -322,7 +376,8 @@ static npuc_status requantize_infer(infer_context *c) { return infer_like_x(c, N
 static npuc_status qglobalaveragepool_infer(infer_context *c) {
   NPUC_TRY(infer_like_x(c, NPUC_ATTRS(qunary_attributes, c->node)->y_dtype));
   shape *y = &c->outputs[0].shape;
-  if (y->rank >= 0 && y->rank < 3) return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "x", "rank %d given; at least 3 wanted: [N, C, D1, ...]", y->rank);
+  if (y->rank >= 0 && y->rank < 3)
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "x", "rank %d given; at least 3 wanted: [N, C, D1, ...]", y->rank);
   for (int32_t i = 2; i < y->rank; i++) y->dims[i] = 1;
   return NPUC_OK;
 }
@@ -331,22 +386,41 @@ static npuc_status qglobalaveragepool_infer(infer_context *c) {
 static void input_cost(const node *n, op_cost *out_cost) { out_cost->operations = npuc_value_elements(n->inputs[0]); }
 
 const op_def npuc_op_requantize = {
-    .id = OP_REQUANTIZE, .domain = "npuc", .type = "Requantize", .since_version = 1, .oldest_version = 1,
+    .id = OP_REQUANTIZE,
+    .domain = "npuc",
+    .type = "Requantize",
+    .since_version = 1,
+    .oldest_version = 1,
     .traits = TRAIT_INTEGER | TRAIT_ELEMENTWISE,
     .summary = "Another scale, zero point or 8-bit dtype; a ReLU or Clip that stands alone.",
     .formula = "y = clamp(y_zero_point + (((x - x_zero_point) * M + rnd(s)) >> s), lo, hi)",
     .source = "docs/numerics.md Requantize",
-    PORTS_IN(qunary_inputs, 3), PORTS_OUT(y_port, 1), ATTRIBUTES(qunary_fields, qunary_attributes),
-    .infer = requantize_infer, .verify = qunary_verify, .eval = npuc_eval_requantize, .body = npuc_body_requantize,
+    PORTS_IN(qunary_inputs, 3),
+    PORTS_OUT(y_port, 1),
+    ATTRIBUTES(qunary_fields, qunary_attributes),
+    .infer = requantize_infer,
+    .verify = qunary_verify,
+    .eval = npuc_eval_requantize,
+    .body = npuc_body_requantize,
 };
 
 const op_def npuc_op_qglobalaveragepool = {
-    .id = OP_QGLOBALAVERAGEPOOL, .domain = "npuc", .type = "QGlobalAveragePool", .since_version = 1, .oldest_version = 1, .traits = TRAIT_INTEGER,
+    .id = OP_QGLOBALAVERAGEPOOL,
+    .domain = "npuc",
+    .type = "QGlobalAveragePool",
+    .since_version = 1,
+    .oldest_version = 1,
+    .traits = TRAIT_INTEGER,
     .summary = "Mean over all spatial axes; 1/pixels is inside M.",
     .formula = "y[n,c] = clamp(y_zero_point + ((sum (x[n,c] - x_zero_point) * M + rnd(s)) >> s), lo, hi)",
     .source = "docs/numerics.md QGlobalAveragePool",
-    PORTS_IN(qunary_inputs, 3), PORTS_OUT(y_port, 1), ATTRIBUTES(qunary_fields, qunary_attributes),
-    .infer = qglobalaveragepool_infer, .verify = qunary_verify, .cost = input_cost, .eval = npuc_eval_qglobalaveragepool,
+    PORTS_IN(qunary_inputs, 3),
+    PORTS_OUT(y_port, 1),
+    ATTRIBUTES(qunary_fields, qunary_attributes),
+    .infer = qglobalaveragepool_infer,
+    .verify = qunary_verify,
+    .cost = input_cost,
+    .eval = npuc_eval_qglobalaveragepool,
     .body = npuc_body_qglobalaveragepool,
 };
 
@@ -421,12 +495,25 @@ static void qpool_cost(const node *n, op_cost *out_cost) {
 }
 
 const op_def npuc_op_qaveragepool = {
-    .id = OP_QAVERAGEPOOL, .domain = "npuc", .type = "QAveragePool", .since_version = 1, .oldest_version = 1, .traits = TRAIT_INTEGER,
+    .id = OP_QAVERAGEPOOL,
+    .domain = "npuc",
+    .type = "QAveragePool",
+    .since_version = 1,
+    .oldest_version = 1,
+    .traits = TRAIT_INTEGER,
     .summary = "Mean over a sliding window; 1/count is inside M, one M for each distinct count.",
-    .formula = "y = clamp(y_zero_point + ((sum (x - x_zero_point) * M[i] + rnd(s[i])) >> s[i]), lo, hi) where counts[i] is the window's number of cells",
+    .formula =
+        "y = clamp(y_zero_point + ((sum (x - x_zero_point) * M[i] + rnd(s[i])) >> s[i]), lo, hi) where counts[i] is the window's number of "
+        "cells",
     .source = "docs/numerics.md QAveragePool",
-    PORTS_IN(qaveragepool_inputs, 4), PORTS_OUT(y_port, 1), ATTRIBUTES(qpool_fields, qpool_attributes),
-    .infer = qaveragepool_infer, .verify = qaveragepool_verify, .complete = qaveragepool_complete, .cost = qpool_cost, .eval = npuc_eval_qaveragepool,
+    PORTS_IN(qaveragepool_inputs, 4),
+    PORTS_OUT(y_port, 1),
+    ATTRIBUTES(qpool_fields, qpool_attributes),
+    .infer = qaveragepool_infer,
+    .verify = qaveragepool_verify,
+    .complete = qaveragepool_complete,
+    .cost = qpool_cost,
+    .eval = npuc_eval_qaveragepool,
     .body = npuc_body_qaveragepool,
 };
 
@@ -449,12 +536,21 @@ static npuc_status lookup_verify(diag *d, const node *n) {
 }
 
 const op_def npuc_op_lookup = {
-    .id = OP_LOOKUP, .domain = "npuc", .type = "Lookup", .since_version = 1, .oldest_version = 1, .traits = TRAIT_INTEGER | TRAIT_ELEMENTWISE,
+    .id = OP_LOOKUP,
+    .domain = "npuc",
+    .type = "Lookup",
+    .since_version = 1,
+    .oldest_version = 1,
+    .traits = TRAIT_INTEGER | TRAIT_ELEMENTWISE,
     .summary = "Any function of one 8-bit value, as a table.",
     .formula = "y = table[x] (uint8), table[x + 128] (int8)",
     .source = "docs/numerics.md Lookup",
-    PORTS_IN(lookup_inputs, 2), PORTS_OUT(y_port, 1),
-    .infer = lookup_infer, .verify = lookup_verify, .eval = npuc_eval_lookup, .body = npuc_body_lookup,
+    PORTS_IN(lookup_inputs, 2),
+    PORTS_OUT(y_port, 1),
+    .infer = lookup_infer,
+    .verify = lookup_verify,
+    .eval = npuc_eval_lookup,
+    .body = npuc_body_lookup,
 };
 
 /* -- QSoftmax, QLogSoftmax -- */
@@ -516,20 +612,43 @@ static npuc_status qlogsoftmax_verify(diag *d, const node *n) {
 }
 
 const op_def npuc_op_qsoftmax = {
-    .id = OP_QSOFTMAX, .domain = "npuc", .type = "QSoftmax", .since_version = 1, .oldest_version = 1, .traits = TRAIT_INTEGER,
+    .id = OP_QSOFTMAX,
+    .domain = "npuc",
+    .type = "QSoftmax",
+    .since_version = 1,
+    .oldest_version = 1,
+    .traits = TRAIT_INTEGER,
     .summary = "Softmax of 8-bit integers: a table of exponentials and one 16-bit normalized reciprocal a row.",
-    .formula = "e = T[max(x) - x]; S = sum e; E = floor(log2 S); r = min(65535, (2^(E+16) + S/2) / S); "
-               "y = clamp(y_zero_point + ((e * r + rnd(q)) >> q), lo, hi), q = E + 16 - scale",
+    .formula =
+        "e = T[max(x) - x]; S = sum e; E = floor(log2 S); r = min(65535, (2^(E+16) + S/2) / S); "
+        "y = clamp(y_zero_point + ((e * r + rnd(q)) >> q), lo, hi), q = E + 16 - scale",
     .source = "docs/numerics.md QSoftmax",
-    PORTS_IN(qsoftmax_inputs, 3), PORTS_OUT(y_port, 1), ATTRIBUTES(qsoftmax_fields, qsoftmax_attributes),
-    .infer = qsoftmax_infer, .verify = qsoftmax_verify, .eval = npuc_eval_qsoftmax, .body = npuc_body_qsoftmax,
+    PORTS_IN(qsoftmax_inputs, 3),
+    PORTS_OUT(y_port, 1),
+    ATTRIBUTES(qsoftmax_fields, qsoftmax_attributes),
+    .infer = qsoftmax_infer,
+    .verify = qsoftmax_verify,
+    .eval = npuc_eval_qsoftmax,
+    .body = npuc_body_qsoftmax,
 };
 
 const op_def npuc_op_qlogsoftmax = {
-    .id = OP_QLOGSOFTMAX, .domain = "npuc", .type = "QLogSoftmax", .since_version = 1, .oldest_version = 1, .traits = TRAIT_INTEGER,
+    .id = OP_QLOGSOFTMAX,
+    .domain = "npuc",
+    .type = "QLogSoftmax",
+    .since_version = 1,
+    .oldest_version = 1,
+    .traits = TRAIT_INTEGER,
     .summary = "Logarithm of softmax of 8-bit integers: tables of exponentials and of logarithms.",
-    .formula = "S, E as QSoftmax; k = (S >> (E - 8)) mod 256; y = clamp(y_zero_point + ((-(max(x) - x) * M[0] - (E - 16) * M[1] - L[k] + rnd(s)) >> s), lo, hi)",
+    .formula =
+        "S, E as QSoftmax; k = (S >> (E - 8)) mod 256; y = clamp(y_zero_point + ((-(max(x) - x) * M[0] - (E - 16) * M[1] - L[k] + rnd(s)) "
+        ">> s), lo, hi)",
     .source = "docs/numerics.md QLogSoftmax",
-    PORTS_IN(qlogsoftmax_inputs, 5), PORTS_OUT(y_port, 1), ATTRIBUTES(qsoftmax_fields, qsoftmax_attributes),
-    .infer = qsoftmax_infer, .verify = qlogsoftmax_verify, .eval = npuc_eval_qlogsoftmax, .body = npuc_body_qlogsoftmax,
+    PORTS_IN(qlogsoftmax_inputs, 5),
+    PORTS_OUT(y_port, 1),
+    ATTRIBUTES(qsoftmax_fields, qsoftmax_attributes),
+    .infer = qsoftmax_infer,
+    .verify = qlogsoftmax_verify,
+    .eval = npuc_eval_qlogsoftmax,
+    .body = npuc_body_qlogsoftmax,
 };

@@ -52,8 +52,8 @@ static npuc_status gemm_infer(infer_context *c) {
   if (A->shape.rank == 2 && B->shape.rank == 2) {
     dim k, ka = A->shape.dims[a->transA ? 0 : 1], kb = B->shape.dims[a->transB ? 1 : 0];
     if (!npuc_dim_merge(ka, kb, &k)) {
-      return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "B", "the product runs over %lld elements of A and %lld of B; equal numbers wanted",
-                          (long long)ka, (long long)kb);
+      return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "B",
+                          "the product runs over %lld elements of A and %lld of B; equal numbers wanted", (long long)ka, (long long)kb);
     }
   }
   y->shape = result;
@@ -90,13 +90,14 @@ static npuc_status matmul_shape(infer_context *c, const shape *a, const shape *b
   dim k, ka = a->dims[a->rank - 1], kb = b->dims[b->rank > 1 ? b->rank - 2 : 0];
   char ta[SHAPE_TEXT], tb[SHAPE_TEXT];
   if (!npuc_dim_merge(ka, kb, &k)) {
-    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "B", "the product of %s and %s runs over %lld and %lld elements; equal numbers wanted",
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "B",
+                        "the product of %s and %s runs over %lld and %lld elements; equal numbers wanted",
                         npuc_shape_text(c->module, a, ta), npuc_shape_text(c->module, b, tb), (long long)ka, (long long)kb);
   }
   shape batch_a = batch_of(a), batch_b = batch_of(b);
   if (!npuc_shape_broadcast(&batch_a, &batch_b, out)) {
-    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "B", "the leading axes of %s and %s do not broadcast", npuc_shape_text(c->module, a, ta),
-                        npuc_shape_text(c->module, b, tb));
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "B", "the leading axes of %s and %s do not broadcast",
+                        npuc_shape_text(c->module, a, ta), npuc_shape_text(c->module, b, tb));
   }
   for (int32_t i = 0; i < out->rank; i++) {
     if (out->dims[i] == DIM_UNKNOWN) out->dims[i] = npuc_infer_free_dim(c, 0, i);

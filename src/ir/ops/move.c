@@ -13,8 +13,8 @@ static npuc_status require_axis(infer_context *c, int64_t given, int32_t rank, i
 /* -- Concat -- */
 static const op_port concat_inputs[] = {{.name = "inputs", .variadic = true, .doc = "one type; equal dims but for axis"}};
 static const op_port concat_outputs[] = {{.name = "concat_result", .doc = "dim of axis: the sum"}};
-static const attr_field concat_fields[] = {{.name = "axis", .kind = ATTR_INT, .offset = offsetof(axis_attributes, axis), .required = true,
-                                            .doc = "where the inputs are joined"}};
+static const attr_field concat_fields[] = {
+    {.name = "axis", .kind = ATTR_INT, .offset = offsetof(axis_attributes, axis), .required = true, .doc = "where the inputs are joined"}};
 
 /* Joins `next` to `sum` along axis: other dims must agree. */
 static npuc_status join(infer_context *c, shape *sum, const shape *next, int32_t axis, int32_t input, bool *free_axis) {
@@ -34,8 +34,8 @@ static npuc_status join(infer_context *c, shape *sum, const shape *next, int32_t
         *free_axis = true;
       }
     } else if (!npuc_dim_merge(a, b, &sum->dims[i])) {
-      return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "inputs", "axis %d: input %d has %lld, the inputs before it %lld", i, input, (long long)b,
-                          (long long)a);
+      return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "inputs", "axis %d: input %d has %lld, the inputs before it %lld", i, input,
+                          (long long)b, (long long)a);
     }
   }
   return NPUC_OK;
@@ -98,7 +98,8 @@ static npuc_status split_by_list(infer_context *c, dim whole, const elements *li
     numbers = numbers && e->is_number && !__builtin_add_overflow(sum, e->number, &sum);
   }
   if (numbers && dim_is_number(whole) && sum != whole) {
-    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "split", "the lengths add up to %lld, and axis %d has %lld", (long long)sum, axis, (long long)whole);
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "split", "the lengths add up to %lld, and axis %d has %lld", (long long)sum, axis,
+                        (long long)whole);
   }
   return NPUC_OK;
 }
@@ -112,8 +113,8 @@ static npuc_status split_evenly(infer_context *c, dim whole, int32_t axis) {
   }
   int64_t chunk = (whole + n - 1) / n, last = whole - chunk * (n - 1);
   if (last < 0) {
-    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, "num_outputs", "%d outputs of %lld elements do not fit into axis %d with %lld", n, (long long)chunk,
-                        axis, (long long)whole);
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, "num_outputs", "%d outputs of %lld elements do not fit into axis %d with %lld", n,
+                        (long long)chunk, axis, (long long)whole);
   }
   for (int32_t i = 0; i < n; i++) c->outputs[i].shape.dims[axis] = i == n - 1 ? last : chunk;
   return NPUC_OK;
@@ -138,9 +139,11 @@ static npuc_status split_infer(infer_context *c) {
 static npuc_status split_verify(diag *d, const node *n) {
   const split_attributes *a = NPUC_ATTRS(split_attributes, n);
   bool has_list = n->n_inputs > 1 && n->inputs[1];
-  if (has_list && a->num_outputs != 0) return npuc_op_fail(d, n, NPUC_DIAG_E0440, "num_outputs", "given together with the input split; one of the two wanted");
+  if (has_list && a->num_outputs != 0)
+    return npuc_op_fail(d, n, NPUC_DIAG_E0440, "num_outputs", "given together with the input split; one of the two wanted");
   if (!has_list && a->num_outputs != n->n_outputs) {
-    return npuc_op_fail(d, n, NPUC_DIAG_E0440, "num_outputs", "%lld given, and the node has %d outputs", (long long)a->num_outputs, n->n_outputs);
+    return npuc_op_fail(d, n, NPUC_DIAG_E0440, "num_outputs", "%lld given, and the node has %d outputs", (long long)a->num_outputs,
+                        n->n_outputs);
   }
   return NPUC_OK;
 }
@@ -191,7 +194,8 @@ static void slice_elements(infer_context *c, int64_t start, int64_t end, int64_t
 }
 
 /* starts and ends may be partly unknown; then the axis is free. */
-static npuc_status slice_axes(infer_context *c, const shape *x, const axes_list *axes, const elements *starts, const elements *ends, const elements *steps) {
+static npuc_status slice_axes(infer_context *c, const shape *x, const axes_list *axes, const elements *starts, const elements *ends,
+                              const elements *steps) {
   shape *y = &c->outputs[0].shape;
   for (int32_t i = 0; i < starts->count; i++) {
     int32_t axis = axes->count < 0 ? i : axes->axes[i];
@@ -221,14 +225,15 @@ static npuc_status slice_infer(infer_context *c) {
   NPUC_TRY(npuc_infer_axes(c, 3, x->shape.rank, &axes_known, &axes));
   const fact *given_steps = npuc_fact_input(c, 4);
   bool steps_known = !given_steps || npuc_elements_numbers(given_steps, &steps);
-  if (!axes_known || !steps_known || !npuc_elements_read(npuc_fact_input(c, 1), &starts) || !npuc_elements_read(npuc_fact_input(c, 2), &ends)) {
+  if (!axes_known || !steps_known || !npuc_elements_read(npuc_fact_input(c, 1), &starts) ||
+      !npuc_elements_read(npuc_fact_input(c, 2), &ends)) {
     npuc_infer_free_shape(c, x->shape.rank);
     return NPUC_OK;
   }
   int32_t wanted = axes.count < 0 ? starts.count : axes.count;
   if (starts.count != wanted || ends.count != wanted || (given_steps && steps.count != wanted) || wanted > x->shape.rank) {
-    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "starts", "%d starts, %d ends, %d steps for %d axes of a tensor of rank %d", starts.count, ends.count,
-                        given_steps ? steps.count : wanted, wanted, x->shape.rank);
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "starts", "%d starts, %d ends, %d steps for %d axes of a tensor of rank %d",
+                        starts.count, ends.count, given_steps ? steps.count : wanted, wanted, x->shape.rank);
   }
   c->outputs[0].shape = x->shape;
   return slice_axes(c, &x->shape, &axes, &starts, &ends, given_steps ? &steps : NULL);
@@ -251,12 +256,12 @@ static npuc_status pad_axis(infer_context *c, const char *mode, dim input, int32
   }
   int64_t result;
   if (__builtin_add_overflow(input, begin, &result) || __builtin_add_overflow(result, end, &result) || result < 0) {
-    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "pads", "axis %d has %lld cells; %lld before and %lld after leave no valid size", axis,
-                        (long long)input, (long long)begin, (long long)end);
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "pads", "axis %d has %lld cells; %lld before and %lld after leave no valid size",
+                        axis, (long long)input, (long long)begin, (long long)end);
   }
   if (strcmp(mode, "reflect") == 0 && (begin >= input || end >= input) && (begin > 0 || end > 0)) {
-    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, "pads", "axis %d has %lld cells; reflecting %lld and %lld needs more", axis, (long long)input,
-                        (long long)begin, (long long)end);
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, "pads", "axis %d has %lld cells; reflecting %lld and %lld needs more", axis,
+                        (long long)input, (long long)begin, (long long)end);
   }
   if (strcmp(mode, "constant") != 0 && input == 0 && result > 0) {
     return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "data", "axis %d is empty: mode %s has nothing to repeat", axis, mode);
@@ -279,7 +284,8 @@ static npuc_status pad_infer(infer_context *c) {
     return NPUC_OK;
   }
   int32_t n = axes.count < 0 ? x->shape.rank : axes.count;
-  if (pads.count != 2 * n) return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "pads", "%d values given; %d wanted for %d axes", pads.count, 2 * n, n);
+  if (pads.count != 2 * n)
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "pads", "%d values given; %d wanted for %d axes", pads.count, 2 * n, n);
   const char *mode = NPUC_ATTRS(pad_attributes, c->node)->mode;
   shape result = x->shape;
   for (int32_t i = 0; i < n; i++) {
@@ -321,8 +327,8 @@ static npuc_status gather_elements(infer_context *c, dim size, int32_t axis) {
     int64_t index = indices.at[i].number;
     if (!dim_is_number(size)) continue;
     if (index < -size || index >= size) {
-      return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "indices", "index %lld is out of range for axis %d with %lld elements", (long long)index, axis,
-                          (long long)size);
+      return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "indices", "index %lld is out of range for axis %d with %lld elements",
+                          (long long)index, axis, (long long)size);
     }
     if (known) picked.at[i] = data.at[index < 0 ? index + size : index];
   }
@@ -338,7 +344,9 @@ static npuc_status gather_infer(infer_context *c) {
   int32_t axis;
   NPUC_TRY(require_axis(c, NPUC_ATTRS(axis_attributes, c->node)->axis, x->shape.rank, &axis));
   int32_t rank = x->shape.rank - 1 + indices->shape.rank;
-  if (rank > MAX_RANK) return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0443, "indices", "the result would have rank %d; at most %d is supported", rank, MAX_RANK);
+  if (rank > MAX_RANK)
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0443, "indices", "the result would have rank %d; at most %d is supported", rank,
+                        MAX_RANK);
   shape y = {.rank = rank};
   int32_t at = 0;
   for (int32_t i = 0; i < axis; i++) y.dims[at++] = x->shape.dims[i];
@@ -365,7 +373,8 @@ static npuc_status check_permutation(diag *d, const node *n, const int_list *per
   for (int32_t i = 0; i < rank; i++) {
     int64_t axis = perm->values[i];
     if (axis < 0 || axis >= rank || (seen >> axis & 1u)) {
-      return npuc_op_fail(d, n, NPUC_DIAG_E0440, "perm", "axis %lld at place %d: each of 0 to %d wanted once", (long long)axis, i, rank - 1);
+      return npuc_op_fail(d, n, NPUC_DIAG_E0440, "perm", "axis %lld at place %d: each of 0 to %d wanted once", (long long)axis, i,
+                          rank - 1);
     }
     seen |= 1u << axis;
   }
@@ -416,7 +425,8 @@ static npuc_status expand_infer(infer_context *c) {
   c->outputs[0].type = x->type;
   elements e;
   if (x->shape.rank < 0 || !npuc_elements_read(wanted, &e)) return NPUC_OK;
-  if (e.count > MAX_RANK) return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0443, "shape", "%d dims given; at most %d are supported", e.count, MAX_RANK);
+  if (e.count > MAX_RANK)
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0443, "shape", "%d dims given; at most %d are supported", e.count, MAX_RANK);
   shape target = {.rank = e.count}, y;
   for (int32_t i = 0; i < e.count; i++) {
     if (e.at[i].is_number && e.at[i].number < 0) {
@@ -494,8 +504,10 @@ const op_def npuc_op_pad = {
     .since_version = 25,
     .oldest_version = 19,
     .summary = "Adds cells around a tensor, or cuts them off.",
-    .formula = "output[i] = data[i - begin], outside it constant_value (constant), the border (edge), the mirror image without the border (reflect) or the "
-               "other end (wrap)",
+    .formula =
+        "output[i] = data[i - begin], outside it constant_value (constant), the border (edge), the mirror image without the border "
+        "(reflect) or the "
+        "other end (wrap)",
     .source = "ONNX Pad-25",
     PORTS_IN(pad_inputs, 2),
     PORTS_OUT(pad_outputs, 1),

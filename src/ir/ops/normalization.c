@@ -25,7 +25,8 @@ static npuc_status batchnorm_infer(infer_context *c) {
   if (!x) return NPUC_OK;
   c->outputs[0].type = x->type;
   c->outputs[0].shape = x->shape;
-  if (x->shape.rank >= 0 && x->shape.rank < 1) return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "X", "a scalar given; rank 1 or more wanted");
+  if (x->shape.rank >= 0 && x->shape.rank < 1)
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "X", "a scalar given; rank 1 or more wanted");
   dim channels = x->shape.rank < 0 ? DIM_UNKNOWN : x->shape.rank == 1 ? 1 : x->shape.dims[1];
   for (int32_t i = 1; i < 5; i++) {
     const fact *f = npuc_fact_input(c, i);
@@ -44,14 +45,16 @@ static npuc_status batchnorm_infer(infer_context *c) {
 static npuc_status batchnorm_verify(diag *d, const node *n) {
   const batchnorm_attributes *a = NPUC_ATTRS(batchnorm_attributes, n);
   if (a->training_mode != 0) {
-    npuc_status status = npuc_op_fail(d, n, NPUC_DIAG_E0443, "training_mode",
-                                      "%lld given; only 0 (the running statistics) is inference, 1 would normalize by the batch's own statistics",
-                                      (long long)a->training_mode);
+    npuc_status status =
+        npuc_op_fail(d, n, NPUC_DIAG_E0443, "training_mode",
+                     "%lld given; only 0 (the running statistics) is inference, 1 would normalize by the batch's own statistics",
+                     (long long)a->training_mode);
     npuc_fix(d, "export the model in evaluation mode: call model.eval() before torch.onnx.export");
     return status;
   }
   for (int32_t i = 1; i < n->n_outputs; i++) {
-    if (n->outputs[i]) return npuc_op_fail(d, n, NPUC_DIAG_E0440, batchnorm_outputs[i < 2 ? i : 2].name, "output %d exists only with training_mode 1", i);
+    if (n->outputs[i])
+      return npuc_op_fail(d, n, NPUC_DIAG_E0440, batchnorm_outputs[i < 2 ? i : 2].name, "output %d exists only with training_mode 1", i);
   }
   return NPUC_OK;
 }

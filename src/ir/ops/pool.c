@@ -11,13 +11,16 @@ static const op_port max_outputs[] = {
     {.name = "Indices", .optional = true, .doc = "int64, as Y: index of each maximum in the flattened X"},
 };
 
-#define WINDOW_FIELDS                                                                                               \
-  FIELD_STRING(pool_attributes, auto_pad, "NOTSET", "NOTSET, SAME_UPPER, SAME_LOWER or VALID"),                     \
-      {.name = "kernel_shape", .kind = ATTR_INTS, .offset = offsetof(pool_attributes, kernel_shape), .required = true, \
-       .doc = "size of the window per spatial axis"},                                                               \
-      FIELD_INTS(pool_attributes, strides, "step of the window per spatial axis; 1 when absent"),                   \
-      FIELD_INTS(pool_attributes, pads, "cells before each spatial axis, then after each; 0 when absent"),          \
-      FIELD_INTS(pool_attributes, dilations, "distance of the window's taps; 1 when absent"),                       \
+#define WINDOW_FIELDS                                                                                      \
+  FIELD_STRING(pool_attributes, auto_pad, "NOTSET", "NOTSET, SAME_UPPER, SAME_LOWER or VALID"),            \
+      {.name = "kernel_shape",                                                                             \
+       .kind = ATTR_INTS,                                                                                  \
+       .offset = offsetof(pool_attributes, kernel_shape),                                                  \
+       .required = true,                                                                                   \
+       .doc = "size of the window per spatial axis"},                                                      \
+      FIELD_INTS(pool_attributes, strides, "step of the window per spatial axis; 1 when absent"),          \
+      FIELD_INTS(pool_attributes, pads, "cells before each spatial axis, then after each; 0 when absent"), \
+      FIELD_INTS(pool_attributes, dilations, "distance of the window's taps; 1 when absent"),              \
       FIELD_INT(pool_attributes, ceil_mode, 0, "1: a last window that is only partly inside the padded input counts")
 
 static const attr_field max_fields[] = {
@@ -43,8 +46,8 @@ static npuc_status check_pads(diag *d, const node *n, const pool_attributes *a) 
     int64_t dilation = axis < a->dilations.count ? a->dilations.values[axis] : 1;
     int64_t span = dilation * (a->kernel_shape.values[axis] - 1) + 1;
     if (a->pads.values[i] >= span) {
-      return npuc_op_fail(d, n, NPUC_DIAG_E0440, "pads", "value %d is %lld; less than the window's %lld wanted", i, (long long)a->pads.values[i],
-                          (long long)span);
+      return npuc_op_fail(d, n, NPUC_DIAG_E0440, "pads", "value %d is %lld; less than the window's %lld wanted", i,
+                          (long long)a->pads.values[i], (long long)span);
     }
   }
   return NPUC_OK;
@@ -74,7 +77,8 @@ static npuc_status pool_infer(infer_context *c) {
   window_fields fields = window_of_pool(a);
   shape result = x->shape;
   NPUC_TRY(npuc_window_verify(c->d, c->node, &fields, x->shape.rank - 2));
-  if (a->kernel_shape.count == 0) return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, "kernel_shape", "missing; one value per spatial axis wanted");
+  if (a->kernel_shape.count == 0)
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, "kernel_shape", "missing; one value per spatial axis wanted");
   NPUC_TRY(npuc_window_infer(c, &fields, &x->shape, a->kernel_shape.values, &result));
   c->outputs[0].shape = result;
   if (c->node->n_outputs > 1) c->outputs[1].shape = result;
@@ -138,8 +142,9 @@ const op_def npuc_op_averagepool = {
     .since_version = 22,
     .oldest_version = 19,
     .summary = "Mean of each window.",
-    .formula = "Y[n,c,o] = (sum over k of X[n, c, o*stride + k*dilation - begin]) / count; count: taps inside X, or inside the padded X with "
-               "count_include_pad",
+    .formula =
+        "Y[n,c,o] = (sum over k of X[n, c, o*stride + k*dilation - begin]) / count; count: taps inside X, or inside the padded X with "
+        "count_include_pad",
     .source = "ONNX AveragePool-22",
     PORTS_IN(pool_inputs, 1),
     PORTS_OUT(average_outputs, 1),

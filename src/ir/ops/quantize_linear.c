@@ -19,15 +19,35 @@ static const op_port dequantize_outputs[] = {{.name = "y", .doc = "as x, float"}
 
 static const attr_field quantize_fields[] = {
     FIELD_INT(quantize_attributes, axis, 1, "axis of the scales, where they are a vector or blocks"),
-    {.name = "block_size", .kind = ATTR_INT, .offset = offsetof(quantize_attributes, block_size), .since_version = 21, .doc = "elements of axis that share a scale; 0: no blocks"},
-    {.name = "output_dtype", .kind = ATTR_INT, .offset = offsetof(quantize_attributes, output_dtype), .since_version = 21, .doc = "type of y; 0: the zero point's, or uint8"},
-    {.name = "precision", .kind = ATTR_INT, .offset = offsetof(quantize_attributes, precision), .since_version = 23, .doc = "type in which x is divided by the scale; 0: the inputs' own"},
+    {.name = "block_size",
+     .kind = ATTR_INT,
+     .offset = offsetof(quantize_attributes, block_size),
+     .since_version = 21,
+     .doc = "elements of axis that share a scale; 0: no blocks"},
+    {.name = "output_dtype",
+     .kind = ATTR_INT,
+     .offset = offsetof(quantize_attributes, output_dtype),
+     .since_version = 21,
+     .doc = "type of y; 0: the zero point's, or uint8"},
+    {.name = "precision",
+     .kind = ATTR_INT,
+     .offset = offsetof(quantize_attributes, precision),
+     .since_version = 23,
+     .doc = "type in which x is divided by the scale; 0: the inputs' own"},
     FIELD_INT(quantize_attributes, saturate, 1, "to 8-bit floats: 1 clamps, 0 overflows"),
 };
 static const attr_field dequantize_fields[] = {
     FIELD_INT(quantize_attributes, axis, 1, "axis of the scales, where they are a vector or blocks"),
-    {.name = "block_size", .kind = ATTR_INT, .offset = offsetof(quantize_attributes, block_size), .since_version = 21, .doc = "elements of axis that share a scale; 0: no blocks"},
-    {.name = "output_dtype", .kind = ATTR_INT, .offset = offsetof(quantize_attributes, output_dtype), .since_version = 23, .doc = "type of y; 0: the scale's"},
+    {.name = "block_size",
+     .kind = ATTR_INT,
+     .offset = offsetof(quantize_attributes, block_size),
+     .since_version = 21,
+     .doc = "elements of axis that share a scale; 0: no blocks"},
+    {.name = "output_dtype",
+     .kind = ATTR_INT,
+     .offset = offsetof(quantize_attributes, output_dtype),
+     .since_version = 23,
+     .doc = "type of y; 0: the scale's"},
 };
 
 /* Scales of one element, of axis' length, or of blocks. */
@@ -51,7 +71,8 @@ static npuc_status check_scale(infer_context *c, const fact *x, const fact *scal
   }
   dim blocks = dim_is_number(length) ? (length + a->block_size - 1) / a->block_size : DIM_UNKNOWN;
   bool fits = scale->shape.rank == x->shape.rank;
-  for (int32_t i = 0; fits && i < x->shape.rank; i++) fits = npuc_dim_merge(scale->shape.dims[i], i == axis ? blocks : x->shape.dims[i], &merged);
+  for (int32_t i = 0; fits && i < x->shape.rank; i++)
+    fits = npuc_dim_merge(scale->shape.dims[i], i == axis ? blocks : x->shape.dims[i], &merged);
   if (fits) return NPUC_OK;
   return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, port, "%s given; the shape of x with %lld blocks of %lld on axis %d wanted",
                       npuc_shape_text(c->module, &scale->shape, text), (long long)blocks, (long long)a->block_size, axis);
@@ -61,9 +82,13 @@ static npuc_status quantize_infer(infer_context *c) {
   const quantize_attributes *a = NPUC_ATTRS(quantize_attributes, c->node);
   const fact *x = npuc_fact_input(c, 0);
   dtype zero_type = npuc_fact_type(c, 2);
-  dtype type = a->output_dtype ? (dtype)a->output_dtype : zero_type != DTYPE_NONE ? zero_type : npuc_fact_input(c, 2) ? DTYPE_NONE : DTYPE_U8;
+  dtype type = a->output_dtype           ? (dtype)a->output_dtype
+               : zero_type != DTYPE_NONE ? zero_type
+               : npuc_fact_input(c, 2)   ? DTYPE_NONE
+                                         : DTYPE_U8;
   if (zero_type != DTYPE_NONE && type != zero_type) {
-    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0442, "output_dtype", "%s given, and the zero point is %s", npuc_dtype_name(type), npuc_dtype_name(zero_type));
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0442, "output_dtype", "%s given, and the zero point is %s", npuc_dtype_name(type),
+                        npuc_dtype_name(zero_type));
   }
   c->outputs[0].type = type;
   if (!x) return NPUC_OK;
@@ -78,7 +103,8 @@ static npuc_status dequantize_infer(infer_context *c) {
   c->outputs[0].type = a->output_dtype ? (dtype)a->output_dtype : npuc_fact_type(c, 1);
   if (!x) return NPUC_OK;
   if (zero_type != DTYPE_NONE && x->type != DTYPE_NONE && zero_type != x->type) {
-    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0442, "x_zero_point", "%s given, and x is %s", npuc_dtype_name(zero_type), npuc_dtype_name(x->type));
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0442, "x_zero_point", "%s given, and x is %s", npuc_dtype_name(zero_type),
+                        npuc_dtype_name(x->type));
   }
   c->outputs[0].shape = x->shape;
   return check_scale(c, x, npuc_fact_input(c, 1));

@@ -61,7 +61,8 @@ static npuc_status fill_hole(infer_context *c, const shape *x, shape *y, int32_t
   y->dims[hole] = DIM_UNKNOWN;
   if (whole.known && rest.known && cancel(&whole, &rest)) {
     if (rest.number == 0) {
-      return whole.number == 0 ? npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "shape", "-1 beside a dim of 0 has no single value") : no_fit(c, x, y);
+      return whole.number == 0 ? npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "shape", "-1 beside a dim of 0 has no single value")
+                               : no_fit(c, x, y);
     }
     if (whole.n_symbols == 0 && whole.number % rest.number) return no_fit(c, x, y);
     if (whole.n_symbols == 0) y->dims[hole] = whole.number / rest.number;
@@ -94,7 +95,8 @@ static npuc_status target_dims(infer_context *c, const elements *e, const shape 
     }
     if (target->is_number && target->number == 0 && !allowzero) {
       if (x->rank >= 0 && i >= x->rank) {
-        return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, "shape", "dim %d is 0 (keep the input's), and the input has rank %d", i, x->rank);
+        return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, "shape", "dim %d is 0 (keep the input's), and the input has rank %d", i,
+                            x->rank);
       }
       y->dims[i] = x->rank < 0 ? DIM_UNKNOWN : x->dims[i];
     }
@@ -113,7 +115,8 @@ static npuc_status reshape_infer(infer_context *c) {
     npuc_infer_free_target(c, target);
     return NPUC_OK;
   }
-  if (e.count > MAX_RANK) return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0443, "shape", "%d dims given; at most %d are supported", e.count, MAX_RANK);
+  if (e.count > MAX_RANK)
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0443, "shape", "%d dims given; at most %d are supported", e.count, MAX_RANK);
   y.rank = e.count;
   int32_t hole;
   NPUC_TRY(target_dims(c, &e, &x->shape, &y, &hole));
@@ -137,7 +140,8 @@ static npuc_status reshape_verify(diag *d, const node *n) {
 /* -- Flatten -- */
 static const op_port flatten_inputs[] = {{.name = "input", .doc = "any shape"}};
 static const op_port flatten_outputs[] = {{.name = "output", .doc = "[product of the dims before axis, product of the rest]"}};
-static const attr_field flatten_fields[] = {FIELD_INT(axis_attributes, axis, 1, "the first axis of the second dim; may be the rank itself")};
+static const attr_field flatten_fields[] = {
+    FIELD_INT(axis_attributes, axis, 1, "the first axis of the second dim; may be the rank itself")};
 
 static npuc_status flatten_infer(infer_context *c) {
   const fact *x = npuc_fact_input(c, 0);
@@ -151,7 +155,8 @@ static npuc_status flatten_infer(infer_context *c) {
     return NPUC_OK;
   }
   if (axis < -rank || axis > rank) {
-    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, "axis", "%lld is out of range for rank %d (allowed: %d to %d)", (long long)axis, rank, -rank, rank);
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, "axis", "%lld is out of range for rank %d (allowed: %d to %d)", (long long)axis,
+                        rank, -rank, rank);
   }
   int32_t cut = (int32_t)(axis < 0 ? axis + rank : axis);
   y.dims[0] = npuc_dim_product(x->shape.dims, cut, DIM_UNKNOWN);
@@ -220,7 +225,8 @@ static npuc_status unsqueeze_infer(infer_context *c) {
   elements e;
   if (x->shape.rank < 0 || !npuc_elements_numbers(given, &e)) return NPUC_OK;
   int32_t rank = x->shape.rank + e.count;
-  if (rank > MAX_RANK) return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0443, "axes", "the result would have rank %d; at most %d is supported", rank, MAX_RANK);
+  if (rank > MAX_RANK)
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0443, "axes", "the result would have rank %d; at most %d is supported", rank, MAX_RANK);
   bool known;
   axes_list axes;
   NPUC_TRY(npuc_infer_axes(c, 1, rank, &known, &axes));

@@ -10,7 +10,8 @@ static const op_port shape_inputs[] = {{.name = "data", .doc = "any shape"}};
 static const op_port shape_outputs[] = {{.name = "shape", .doc = "int64 vector"}};
 static const attr_field shape_fields[] = {
     FIELD_INT(shape_attributes, start, 0, "first axis; negative ones count from the end; clamped"),
-    FIELD_INT(shape_attributes, end, INT64_MAX, "axis after the last; negative ones count from the end; clamped; to the last axis when absent"),
+    FIELD_INT(shape_attributes, end, INT64_MAX,
+              "axis after the last; negative ones count from the end; clamped; to the last axis when absent"),
 };
 
 static int32_t clamp_axis(int64_t axis, int32_t rank) {
@@ -42,8 +43,12 @@ static void no_cost(const node *n, op_cost *out_cost) {
 
 /* -- Constant -- */
 static const op_port constant_outputs[] = {{.name = "output", .doc = "the tensor"}};
-static const attr_field constant_fields[] = {{.name = "value", .kind = ATTR_TENSOR, .offset = offsetof(constant_attributes, value), .required = true,
-                                              .doc = "the tensor; every other spelling (value_int, value_floats, ...) becomes it on import"}};
+static const attr_field constant_fields[] = {
+    {.name = "value",
+     .kind = ATTR_TENSOR,
+     .offset = offsetof(constant_attributes, value),
+     .required = true,
+     .doc = "the tensor; every other spelling (value_int, value_floats, ...) becomes it on import"}};
 
 static npuc_status constant_infer(infer_context *c) {
   const tensor *t = NPUC_ATTRS(constant_attributes, c->node)->value;
@@ -57,7 +62,8 @@ static npuc_status constant_infer(infer_context *c) {
 /* -- ConstantOfShape -- */
 static const op_port filled_inputs[] = {{.name = "input", .doc = "int64 vector: the dims; empty gives a scalar"}};
 static const op_port filled_outputs[] = {{.name = "output", .doc = "filled with value"}};
-static const attr_field filled_fields[] = {FIELD_TENSOR(constantofshape_attributes, value, "one element, which gives type and value; float32 0 when absent")};
+static const attr_field filled_fields[] = {
+    FIELD_TENSOR(constantofshape_attributes, value, "one element, which gives type and value; float32 0 when absent")};
 
 static npuc_status filled_infer(infer_context *c) {
   const tensor *t = NPUC_ATTRS(constantofshape_attributes, c->node)->value;
@@ -70,7 +76,8 @@ static npuc_status filled_infer(infer_context *c) {
     npuc_infer_free_target(c, npuc_fact_input(c, 0));
     return NPUC_OK;
   }
-  if (e.count > MAX_RANK) return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0443, "input", "%d dims given; at most %d are supported", e.count, MAX_RANK);
+  if (e.count > MAX_RANK)
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0443, "input", "%d dims given; at most %d are supported", e.count, MAX_RANK);
   shape y = {.rank = e.count};
   for (int32_t i = 0; i < e.count; i++) {
     if (e.at[i].is_number && e.at[i].number < 0) {
@@ -91,9 +98,17 @@ static npuc_status filled_infer(infer_context *c) {
 static const op_port cast_inputs[] = {{.name = "input", .doc = "any shape"}};
 static const op_port cast_outputs[] = {{.name = "output", .doc = "as input, of type to"}};
 static const attr_field cast_fields[] = {
-    {.name = "to", .kind = ATTR_INT, .offset = offsetof(cast_attributes, to), .required = true, .doc = "TensorProto.DataType of the output"},
+    {.name = "to",
+     .kind = ATTR_INT,
+     .offset = offsetof(cast_attributes, to),
+     .required = true,
+     .doc = "TensorProto.DataType of the output"},
     FIELD_INT(cast_attributes, saturate, 1, "to 8-bit floats: 1 clamps out-of-range values, 0 makes them infinite or NaN"),
-    {.name = "round_mode", .kind = ATTR_STRING, .offset = offsetof(cast_attributes, round_mode), .default_string = "up", .since_version = 24,
+    {.name = "round_mode",
+     .kind = ATTR_STRING,
+     .offset = offsetof(cast_attributes, round_mode),
+     .default_string = "up",
+     .since_version = 24,
      .doc = "to float8e8m0: up, down or nearest"},
 };
 
@@ -122,7 +137,8 @@ static npuc_status cast_infer(infer_context *c) {
 
 static npuc_status cast_verify(diag *d, const node *n) {
   const cast_attributes *a = NPUC_ATTRS(cast_attributes, n);
-  if (a->to <= DTYPE_NONE || a->to >= DTYPE_END) return npuc_op_fail(d, n, NPUC_DIAG_E0440, "to", "%lld is not an element type", (long long)a->to);
+  if (a->to <= DTYPE_NONE || a->to >= DTYPE_END)
+    return npuc_op_fail(d, n, NPUC_DIAG_E0440, "to", "%lld is not an element type", (long long)a->to);
   NPUC_TRY(npuc_verify_flag(d, n, "saturate", a->saturate));
   const char *mode = a->round_mode;
   if (mode && strcmp(mode, "up") != 0 && strcmp(mode, "down") != 0 && strcmp(mode, "nearest") != 0) {

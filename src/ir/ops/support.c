@@ -54,9 +54,7 @@ const char *npuc_shape_text(const module *m, const shape *s, char *out) {
   return out;
 }
 
-const fact *npuc_fact_input(const infer_context *c, int32_t index) {
-  return index < c->node->n_inputs ? c->inputs[index] : NULL;
-}
+const fact *npuc_fact_input(const infer_context *c, int32_t index) { return index < c->node->n_inputs ? c->inputs[index] : NULL; }
 
 int32_t npuc_fact_rank(const fact *f) { return f ? f->shape.rank : -1; }
 
@@ -77,8 +75,8 @@ npuc_status npuc_infer_same_type(infer_context *c, int32_t first, int32_t last) 
     if (given == DTYPE_NONE) continue;
     if (wanted == DTYPE_NONE) wanted = given;
     if (given != wanted) {
-      return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0442, port_name(c->node->op, i), "input %d is %s; the inputs must have one type, here %s", i,
-                          npuc_dtype_name(given), npuc_dtype_name(wanted));
+      return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0442, port_name(c->node->op, i),
+                          "input %d is %s; the inputs must have one type, here %s", i, npuc_dtype_name(given), npuc_dtype_name(wanted));
     }
   }
   return NPUC_OK;
@@ -137,8 +135,8 @@ dim npuc_dim_product(const dim *dims, int32_t count, dim free_dim) {
 static npuc_status add_axis(infer_context *c, const char *port, int64_t given, int32_t rank, unsigned *seen, axes_list *out) {
   int32_t axis;
   if (!npuc_axis_normalize(given, rank, &axis)) {
-    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, port, "axis %lld is out of range for rank %d (allowed: %d to %d)", (long long)given, rank, -rank,
-                        rank - 1);
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, port, "axis %lld is out of range for rank %d (allowed: %d to %d)", (long long)given,
+                        rank, -rank, rank - 1);
   }
   if (*seen & (1u << axis)) return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, port, "axis %d is named twice", axis);
   *seen |= 1u << axis;

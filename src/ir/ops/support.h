@@ -15,13 +15,15 @@
 
 /* Entries of an attribute table; the field's name is the attribute's name. */
 #define FIELD_INT(type, field, value, text) \
-  {.name = #field, .kind = ATTR_INT, .offset = offsetof(type, field), .default_int = (value), .doc = (text)}
+  { .name = #field, .kind = ATTR_INT, .offset = offsetof(type, field), .default_int = (value), .doc = (text) }
 #define FIELD_FLOAT(type, field, value, text) \
-  {.name = #field, .kind = ATTR_FLOAT, .offset = offsetof(type, field), .default_float = (value), .doc = (text)}
+  { .name = #field, .kind = ATTR_FLOAT, .offset = offsetof(type, field), .default_float = (value), .doc = (text) }
 #define FIELD_STRING(type, field, value, text) \
-  {.name = #field, .kind = ATTR_STRING, .offset = offsetof(type, field), .default_string = (value), .doc = (text)}
-#define FIELD_INTS(type, field, text) {.name = #field, .kind = ATTR_INTS, .offset = offsetof(type, field), .doc = (text)}
-#define FIELD_TENSOR(type, field, text) {.name = #field, .kind = ATTR_TENSOR, .offset = offsetof(type, field), .doc = (text)}
+  { .name = #field, .kind = ATTR_STRING, .offset = offsetof(type, field), .default_string = (value), .doc = (text) }
+#define FIELD_INTS(type, field, text) \
+  { .name = #field, .kind = ATTR_INTS, .offset = offsetof(type, field), .doc = (text) }
+#define FIELD_TENSOR(type, field, text) \
+  { .name = #field, .kind = ATTR_TENSOR, .offset = offsetof(type, field), .doc = (text) }
 
 /* Members of an op_def that come from a named array. */
 #define PORTS_IN(array, least) .inputs = (array), .n_inputs = COUNT_OF(array), .min_inputs = (least)

@@ -49,7 +49,8 @@ static npuc_status verify_list(diag *d, const node *n, const char *name, const i
   }
   for (int32_t i = 0; i < list->count; i++) {
     if (list->values[i] < least || list->values[i] > LARGEST) {
-      return npuc_op_fail(d, n, NPUC_DIAG_E0440, name, "value %d is %lld; at least %lld wanted", i, (long long)list->values[i], (long long)least);
+      return npuc_op_fail(d, n, NPUC_DIAG_E0440, name, "value %d is %lld; at least %lld wanted", i, (long long)list->values[i],
+                          (long long)least);
     }
   }
   return NPUC_OK;
@@ -67,7 +68,8 @@ npuc_status npuc_window_verify(diag *d, const node *n, const window_fields *w, i
   NPUC_TRY(verify_list(d, n, "strides", w->strides, spatial, 1));
   NPUC_TRY(verify_list(d, n, "dilations", w->dilations, spatial, 1));
   NPUC_TRY(verify_list(d, n, "pads", w->pads, spatial < 0 ? -1 : 2 * spatial, 0));
-  if (w->pads->count % 2) return npuc_op_fail(d, n, NPUC_DIAG_E0440, "pads", "%d values given: begins and ends come in pairs", w->pads->count);
+  if (w->pads->count % 2)
+    return npuc_op_fail(d, n, NPUC_DIAG_E0440, "pads", "%d values given: begins and ends come in pairs", w->pads->count);
   return NPUC_OK;
 }
 
@@ -93,8 +95,8 @@ npuc_status npuc_window_infer(infer_context *c, const window_fields *w, const sh
       out_shape->dims[i + 2] = (input + a.stride - 1) / a.stride;
     } else if (input > LARGEST || !npuc_window_output(&a, input, w->ceil_mode != 0, &out_shape->dims[i + 2])) {
       return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, "kernel_shape",
-                          "axis %d: a window of %lld cells does not fit into %lld cells with padding %lld and %lld", i + 2, (long long)span_of(&a),
-                          (long long)input, (long long)a.begin, (long long)a.end);
+                          "axis %d: a window of %lld cells does not fit into %lld cells with padding %lld and %lld", i + 2,
+                          (long long)span_of(&a), (long long)input, (long long)a.begin, (long long)a.end);
     }
   }
   return NPUC_OK;

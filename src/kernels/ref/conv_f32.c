@@ -47,7 +47,8 @@ void npuc_f32_conv__scalar(const conv_tile *t, int vectors) {
 
 /* `lanes16`: element k goes to lane k mod 16 by fused multiply-add, both rows extended by zeros to a multiple of 16; then lanes l and
  * l + 8, l + 4, l + 2, l + 1 are added. */
-void npuc_f32_dot__scalar(const float *a, size_t a_stride, const float *b, size_t b_stride, size_t k, float *y, size_t y_stride, size_t m, size_t n) {
+void npuc_f32_dot__scalar(const float *a, size_t a_stride, const float *b, size_t b_stride, size_t k, float *y, size_t y_stride, size_t m,
+                          size_t n) {
   for (size_t i = 0; i < m; i++) {
     for (size_t j = 0; j < n; j++) {
       float lane[16] = {0};

@@ -7,10 +7,10 @@
 /* One window of one channel: tap j of the kernel lies at input position at[] or outside. */
 typedef struct tap_walk {
   int64_t tap[Q8_SPATIAL];
-  int64_t index;   /* tap's index in the kernel */
-  int64_t offset;  /* element inside the channel's image, when inside */
-  bool inside;     /* the image */
-  bool padded;     /* the padded image */
+  int64_t index;  /* tap's index in the kernel */
+  int64_t offset; /* element inside the channel's image, when inside */
+  bool inside;    /* the image */
+  bool padded;    /* the padded image */
 } tap_walk;
 
 /* Where tap j of the window at output position p reads. */
@@ -68,7 +68,8 @@ void npuc_ref_qconv(const q8_window *g, const q8_input *x, const int8_t *w, cons
   }
 }
 
-void npuc_ref_qgemm(int64_t rows, int64_t depth, int64_t outputs, const q8_input *x, const int8_t *w, const q8_scale *scale, const q8_output *y) {
+void npuc_ref_qgemm(int64_t rows, int64_t depth, int64_t outputs, const q8_input *x, const int8_t *w, const q8_scale *scale,
+                    const q8_output *y) {
   for (int64_t r = 0; r < rows; r++) {
     for (int64_t o = 0; o < outputs; o++) {
       int64_t t = scale->bias ? scale->bias[o] : 0;
@@ -85,8 +86,8 @@ static int64_t find_count(const int32_t *counts, int64_t n, int64_t count) {
   return -1;
 }
 
-bool npuc_ref_qaveragepool(const q8_window *g, bool count_include_pad, const q8_input *x, const int32_t *counts, int64_t n_counts, const q8_scale *scale,
-                           const q8_output *y) {
+bool npuc_ref_qaveragepool(const q8_window *g, bool count_include_pad, const q8_input *x, const int32_t *counts, int64_t n_counts,
+                           const q8_scale *scale, const q8_output *y) {
   int64_t outputs = volume(g->out), taps = volume(g->kernel), pixels = volume(g->in);
   for (int64_t map = 0; map < g->batch * g->channels; map++) {
     for (int64_t i = 0; i < outputs; i++) {

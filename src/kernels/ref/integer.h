@@ -53,7 +53,9 @@ static inline int32_t npuc_q8_clamp(const q8_output *y, int64_t shifted) {
   return v < y->lo ? y->lo : v > y->hi ? y->hi : (int32_t)v;
 }
 /* RULE(t, M, s). */
-static inline int32_t npuc_q8_rule(const q8_output *y, int64_t t, int64_t m, int32_t s) { return npuc_q8_clamp(y, npuc_round_shift(t * m, s)); }
+static inline int32_t npuc_q8_rule(const q8_output *y, int64_t t, int64_t m, int32_t s) {
+  return npuc_q8_clamp(y, npuc_round_shift(t * m, s));
+}
 
 /* The geometry of sliding windows is shared with the float kernels. */
 typedef kernel_window q8_window;
@@ -61,10 +63,11 @@ typedef kernel_window q8_window;
 /* x [N, C, in...], w [Co, C/group, kernel...], y [N, Co, out...]. */
 void npuc_ref_qconv(const q8_window *g, const q8_input *x, const int8_t *w, const q8_scale *scale, const q8_output *y);
 /* x [R, K], w [O, K], y [R, O]. */
-void npuc_ref_qgemm(int64_t rows, int64_t depth, int64_t outputs, const q8_input *x, const int8_t *w, const q8_scale *scale, const q8_output *y);
+void npuc_ref_qgemm(int64_t rows, int64_t depth, int64_t outputs, const q8_input *x, const int8_t *w, const q8_scale *scale,
+                    const q8_output *y);
 /* counts ascending, m and s by count. False when a window's count is not among them (y is then unspecified). */
-bool npuc_ref_qaveragepool(const q8_window *g, bool count_include_pad, const q8_input *x, const int32_t *counts, int64_t n_counts, const q8_scale *scale,
-                           const q8_output *y);
+bool npuc_ref_qaveragepool(const q8_window *g, bool count_include_pad, const q8_input *x, const int32_t *counts, int64_t n_counts,
+                           const q8_scale *scale, const q8_output *y);
 /* x [maps, pixels], y [maps]. */
 void npuc_ref_qglobalaveragepool(int64_t maps, int64_t pixels, const q8_input *x, const q8_scale *scale, const q8_output *y);
 
@@ -86,6 +89,7 @@ typedef struct q8_axis {
 /* 16-bit normalized reciprocal of S >= 1: x / S ~ (x * r) >> (E + 16). */
 void npuc_q8_reciprocal(uint64_t sum, int32_t *out_e, int64_t *out_r);
 void npuc_ref_qsoftmax(const q8_axis *g, const q8_input *x, const uint16_t *table, int32_t scale, const q8_output *y);
-void npuc_ref_qlogsoftmax(const q8_axis *g, const q8_input *x, const uint16_t *table, const int32_t *log_table, const int32_t *m, int32_t s, const q8_output *y);
+void npuc_ref_qlogsoftmax(const q8_axis *g, const q8_input *x, const uint16_t *table, const int32_t *log_table, const int32_t *m, int32_t s,
+                          const q8_output *y);
 
 #endif

@@ -89,7 +89,8 @@ void npuc_ref_qsoftmax(const q8_axis *g, const q8_input *x, const uint16_t *tabl
   }
 }
 
-void npuc_ref_qlogsoftmax(const q8_axis *g, const q8_input *x, const uint16_t *table, const int32_t *log_table, const int32_t *m, int32_t s, const q8_output *y) {
+void npuc_ref_qlogsoftmax(const q8_axis *g, const q8_input *x, const uint16_t *table, const int32_t *log_table, const int32_t *m, int32_t s,
+                          const q8_output *y) {
   for (int64_t row = 0; row < g->outer * g->inner; row++) {
     int64_t first = (row / g->inner) * g->n * g->inner + row % g->inner;
     int32_t largest;

@@ -82,17 +82,25 @@ NPUC_TARGET_AVX2 NPUC_INLINE void dot_row(const float *a, const float *b, size_t
   for (size_t n = 0; n < nb; n++) y[n] = tree(low[n], high[n]);
 }
 
-NPUC_TARGET_AVX2 void npuc_f32_dot__avx2(const float *a, size_t a_stride, const float *b, size_t b_stride, size_t k, float *y, size_t y_stride, size_t m,
-                                         size_t n) {
+NPUC_TARGET_AVX2 void npuc_f32_dot__avx2(const float *a, size_t a_stride, const float *b, size_t b_stride, size_t k, float *y,
+                                         size_t y_stride, size_t m, size_t n) {
   for (size_t j = 0; j < n; j += 4) {
     for (size_t i = 0; i < m; i++) {
       const float *row = a + i * a_stride, *columns = b + j * b_stride;
       float *out = y + i * y_stride + j;
       switch (n - j) {
-        case 1: dot_row(row, columns, b_stride, k, out, 1); break;
-        case 2: dot_row(row, columns, b_stride, k, out, 2); break;
-        case 3: dot_row(row, columns, b_stride, k, out, 3); break;
-        default: dot_row(row, columns, b_stride, k, out, 4); break;
+        case 1:
+          dot_row(row, columns, b_stride, k, out, 1);
+          break;
+        case 2:
+          dot_row(row, columns, b_stride, k, out, 2);
+          break;
+        case 3:
+          dot_row(row, columns, b_stride, k, out, 3);
+          break;
+        default:
+          dot_row(row, columns, b_stride, k, out, 4);
+          break;
       }
     }
   }

@@ -19,7 +19,8 @@ static int32_t lift(int32_t shift, int32_t bits) {
   return wanted < room ? wanted : room;
 }
 
-NPUC_TARGET_AVX2 void npuc_i8_add__avx2(const binary_i8 *p, const uint8_t *a, size_t a_step, const uint8_t *b, size_t b_step, uint8_t *y, size_t n) {
+NPUC_TARGET_AVX2 void npuc_i8_add__avx2(const binary_i8 *p, const uint8_t *a, size_t a_step, const uint8_t *b, size_t b_step, uint8_t *y,
+                                        size_t n) {
   const int32_t up = lift(p->shift, 9), s = p->shift + up;
   const __m128i count = _mm_cvtsi32_si128(up);
   const __m256i za = _mm256_set1_epi32(p->a_zero_point), zb = _mm256_set1_epi32(p->b_zero_point);
@@ -36,7 +37,8 @@ NPUC_TARGET_AVX2 void npuc_i8_add__avx2(const binary_i8 *p, const uint8_t *a, si
   npuc_i8_add__scalar(p, a + i * a_step, a_step, b + i * b_step, b_step, y + i, n - i);
 }
 
-NPUC_TARGET_AVX2 void npuc_i8_mul__avx2(const binary_i8 *p, const uint8_t *a, size_t a_step, const uint8_t *b, size_t b_step, uint8_t *y, size_t n) {
+NPUC_TARGET_AVX2 void npuc_i8_mul__avx2(const binary_i8 *p, const uint8_t *a, size_t a_step, const uint8_t *b, size_t b_step, uint8_t *y,
+                                        size_t n) {
   const int32_t up = lift(p->shift, 17);
   const __m128i count = _mm_cvtsi32_si128(up);
   const __m256i za = _mm256_set1_epi32(p->a_zero_point), zb = _mm256_set1_epi32(p->b_zero_point);

@@ -47,7 +47,8 @@ NPUC_TARGET_AVX2 NPUC_INLINE __m256i rule_i32(__m256i t, int32_t m, int32_t s, i
 
 /* The low bytes of 8 lanes. */
 NPUC_TARGET_AVX2 NPUC_INLINE void store_bytes(__m256i v, uint8_t *y, int32_t lanes) {
-  const __m256i low = _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+  const __m256i low = _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1,
+                                       -1, -1, -1, -1, -1);
   __m256i packed = _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(v, low), _mm256_setr_epi32(0, 4, 1, 1, 1, 1, 1, 1));
   if (lanes == 8) {
     _mm_storel_epi64((__m128i *)(void *)y, _mm256_castsi256_si128(packed));

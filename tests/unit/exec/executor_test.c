@@ -223,8 +223,10 @@ static void observed_and_kept(void **state) {
 /* An output that is a view of the input is the executor's own memory; a constant output is given as it is. */
 static void outputs_that_are_inputs(void **state) {
   (void)state;
-  fixture f = make("g (float[N,2] x) => (float[2,N] y, float[N,2] x2, float[3] k)\n<float[3] k = {1, 2, 3}, int64[2] s = {2, -1}>\n{\n y = Reshape(x, s)\n x2 = Identity(x)\n}\n",
-                   (exec_options){0}, 1);
+  fixture f = make(
+      "g (float[N,2] x) => (float[2,N] y, float[N,2] x2, float[3] k)\n<float[3] k = {1, 2, 3}, int64[2] s = {2, -1}>\n{\n y = Reshape(x, "
+      "s)\n x2 = Identity(x)\n}\n",
+      (exec_options){0}, 1);
   unsigned char bytes[25] = {0};
   float values[6] = {1, 2, 3, 4, 5, 6};
   memcpy(bytes + 1, values, sizeof values); /* at an odd address */
@@ -280,8 +282,11 @@ static void an_index_outside_is_named(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(a_second_run_allocates_nothing), cmocka_unit_test(plans_by_dims),
-                                     cmocka_unit_test(observed_and_kept),              cmocka_unit_test(outputs_that_are_inputs),
-                                     cmocka_unit_test(wrong_inputs_are_named),         cmocka_unit_test(an_index_outside_is_named)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(a_second_run_allocates_nothing),
+                                     cmocka_unit_test(plans_by_dims),
+                                     cmocka_unit_test(observed_and_kept),
+                                     cmocka_unit_test(outputs_that_are_inputs),
+                                     cmocka_unit_test(wrong_inputs_are_named),
+                                     cmocka_unit_test(an_index_outside_is_named)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,6 +75,7 @@ static void a_chain_takes_two_places(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(random_ranges), cmocka_unit_test(more_than_can_be_addressed), cmocka_unit_test(a_chain_takes_two_places)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(random_ranges), cmocka_unit_test(more_than_can_be_addressed),
+                                     cmocka_unit_test(a_chain_takes_two_places)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,8 +23,17 @@ typedef struct numeric_case {
 } numeric_case;
 
 static const numeric_case cases[] = {
-    {"P10", {"y"}, true},      {"P12", {"y"}, true},           {"P43", {"y"}, true},           {"P44", {"a", "b"}, false}, {"P44-spatial", {"a", "b"}, false},
-    {"P44-sole", {"y"}, false}, {"P46", {"y"}, true},           {"P60", {"y"}, true}, {"P60-balanced", {"y"}, true},           {"P62", {"y"}, true},       {"P66", {"y"}, false},
+    {"P10", {"y"}, true},
+    {"P12", {"y"}, true},
+    {"P43", {"y"}, true},
+    {"P44", {"a", "b"}, false},
+    {"P44-spatial", {"a", "b"}, false},
+    {"P44-sole", {"y"}, false},
+    {"P46", {"y"}, true},
+    {"P60", {"y"}, true},
+    {"P60-balanced", {"y"}, true},
+    {"P62", {"y"}, true},
+    {"P66", {"y"}, false},
 };
 
 static bool near(const tensor *got, const tensor *wanted) {

@@ -75,7 +75,8 @@ static void a_value_can_be_wrapped(void **state) {
   node *n = npuc_graph_insert_node(g, a->producer->next, npuc_op(OP_IDENTITY), "wrap", &a, 1, 1, NULL);
   npuc_value_replace(a, n->outputs[0]);
   npuc_test_recount(g);
-  npuc_test_graph_is(g, "main (float[4] x) => (float[4] y) { a = Relu (x) wrap = Identity (a) b = Sigmoid (wrap) c = Tanh (wrap) y = Add (b, c) }");
+  npuc_test_graph_is(
+      g, "main (float[4] x) => (float[4] y) { a = Relu (x) wrap = Identity (a) b = Sigmoid (wrap) c = Tanh (wrap) y = Add (b, c) }");
   npuc_module_destroy(m);
 }
 
@@ -204,14 +205,18 @@ static void edit(graph *g, uint64_t *random) {
     case 2:
       if (n && n->n_inputs) npuc_node_truncate_inputs(n, (int32_t)(next_random(random) % (uint64_t)n->n_inputs));
       break;
-    case 3: npuc_value_replace(v, any_value(g, random)); break;
+    case 3:
+      npuc_value_replace(v, any_value(g, random));
+      break;
     case 4:
       if (n && n->outputs[0]->n_uses == 0 && !n->outputs[0]->is_output) npuc_graph_remove_node(g, n);
       break;
     case 5:
       if (n) npuc_graph_move_node(g, n, any_node(g, random));
       break;
-    case 6: npuc_value_rename(v, npuc_graph_unique_name(g, "renamed")); break;
+    case 6:
+      npuc_value_rename(v, npuc_graph_unique_name(g, "renamed"));
+      break;
     case 7:
       if (g->n_outputs && !v->is_input) npuc_graph_set_output(g, next_random(random) % g->n_outputs, v);
       break;
@@ -261,8 +266,8 @@ static void large_graphs_are_linear(void **state) {
   NPUC_EACH_NODE(g, n) npuc_node_set_input(n, 1, n->inputs[0]); /* one use of a wide fan goes at a time */
   assert_int_equal(x->n_uses, 2);
   double cut = npuc_clock_seconds();
-  print_message("%d nodes: build %.0f ms, infer %.0f, verify %.0f, sort %.0f, cut %.0f\n", N, 1e3 * (built - start), 1e3 * (inferred - built),
-                1e3 * (verified - inferred), 1e3 * (sorted - verified), 1e3 * (cut - sorted));
+  print_message("%d nodes: build %.0f ms, infer %.0f, verify %.0f, sort %.0f, cut %.0f\n", N, 1e3 * (built - start),
+                1e3 * (inferred - built), 1e3 * (verified - inferred), 1e3 * (sorted - verified), 1e3 * (cut - sorted));
   assert_int_equal(npuc_graph_remove_dead(g), 0);
   assert_string_equal(g->last->name, "add_99999");
   npuc_module_destroy(m);

@@ -131,7 +131,8 @@ static void changed_inputs_need_forgotten_shapes(void **state) {
 
 static void attributes_are_completed_from_shapes(void **state) {
   (void)state;
-  module *m = npuc_test_module("main (float[1,1,5,5] x) => (y) <float[1,1,3,3] w = {1,1,1,1,1,1,1,1,1}> { y = Conv <auto_pad = \"SAME_UPPER\"> (x, w) }");
+  module *m = npuc_test_module(
+      "main (float[1,1,5,5] x) => (y) <float[1,1,3,3] w = {1,1,1,1,1,1,1,1,1}> { y = Conv <auto_pad = \"SAME_UPPER\"> (x, w) }");
   const conv_attributes *c = NPUC_ATTRS(conv_attributes, m->graphs[0]->first);
   assert_string_equal(c->auto_pad, "NOTSET");
   assert_int_equal(c->kernel_shape.count, 2);
@@ -154,16 +155,11 @@ static void one_node_is_inferred_from_its_inputs(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(types_flow_from_the_inputs),
-      cmocka_unit_test(shapes_computed_by_nodes_are_followed),
-      cmocka_unit_test(small_constant_nodes_are_evaluated),
-      cmocka_unit_test(inferring_twice_changes_nothing),
-      cmocka_unit_test(contradictions_name_the_node),
-      cmocka_unit_test(missing_inputs_and_outputs_are_named),
-      cmocka_unit_test(a_declaration_that_says_more_is_kept),
-      cmocka_unit_test(facts_bind_symbols_and_leave_the_graph),
-      cmocka_unit_test(changed_inputs_need_forgotten_shapes),
-      cmocka_unit_test(attributes_are_completed_from_shapes),
+      cmocka_unit_test(types_flow_from_the_inputs),           cmocka_unit_test(shapes_computed_by_nodes_are_followed),
+      cmocka_unit_test(small_constant_nodes_are_evaluated),   cmocka_unit_test(inferring_twice_changes_nothing),
+      cmocka_unit_test(contradictions_name_the_node),         cmocka_unit_test(missing_inputs_and_outputs_are_named),
+      cmocka_unit_test(a_declaration_that_says_more_is_kept), cmocka_unit_test(facts_bind_symbols_and_leave_the_graph),
+      cmocka_unit_test(changed_inputs_need_forgotten_shapes), cmocka_unit_test(attributes_are_completed_from_shapes),
       cmocka_unit_test(one_node_is_inferred_from_its_inputs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,18 +15,12 @@
 enum { Y, A, X, C, D };
 
 /* Relu(Relu(x)) -> Relu(x) */
-static void keep_inner(rewriter *r, const match *m) {
-  npuc_rewrite_replace(r, m->values[Y], m->values[A]);
-}
-static const pattern relu_relu = {.name = "relu-relu",
-                                  .doc = "Relu(Relu(x)) -> Relu(x)",
-                                  .root = NODE(OP_RELU, Y, NODE(OP_RELU, A, ANY(X))),
-                                  .rewrite = keep_inner};
+static void keep_inner(rewriter *r, const match *m) { npuc_rewrite_replace(r, m->values[Y], m->values[A]); }
+static const pattern relu_relu = {
+    .name = "relu-relu", .doc = "Relu(Relu(x)) -> Relu(x)", .root = NODE(OP_RELU, Y, NODE(OP_RELU, A, ANY(X))), .rewrite = keep_inner};
 
 /* Mul(Add(x, c), d) -> Add(Mul(x, d), Mul(c, d)) with scalars */
-static bool scalars(const match *m) {
-  return npuc_is_scalar(m->values[C]) && npuc_is_scalar(m->values[D]);
-}
+static bool scalars(const match *m) { return npuc_is_scalar(m->values[C]) && npuc_is_scalar(m->values[D]); }
 static void distribute(rewriter *r, const match *m) {
   value *left[] = {m->values[X], m->values[D]}, *right[] = {m->values[C], m->values[D]};
   value *sum[] = {npuc_rewrite_node(r, OP_MUL, left, 2, 1)->outputs[0], npuc_rewrite_node(r, OP_MUL, right, 2, 1)->outputs[0]};
@@ -93,9 +87,7 @@ static void what_the_pattern_does_not_say_does_not_match(void **state) {
 }
 
 /* The same capture twice is the same value: x x -> x for Max, in every order, through a nested commutative node too. */
-static void keep_x(rewriter *r, const match *m) {
-  npuc_rewrite_replace(r, m->values[Y], m->values[X]);
-}
+static void keep_x(rewriter *r, const match *m) { npuc_rewrite_replace(r, m->values[Y], m->values[X]); }
 static const pattern max_same = {.name = "max-same", .root = NODE(OP_ADD, Y, NODE(OP_MUL, A, ANY(X), ANY(C)), ANY(C)), .rewrite = keep_x};
 
 static void a_capture_twice_is_one_value(void **state) {
@@ -107,7 +99,8 @@ static void a_capture_twice_is_one_value(void **state) {
   stays(&max_same, "main (float[2] p, float[2] q, float[2] r) => (y) { a = Mul (p, q) s = Add (a, r) y = Relu (s) }");
 }
 
-static const pattern clip_open = {.name = "clip-open", .root = NODE(OP_CLIP, Y, ANY(X), OPTIONAL_CONST(C), OPTIONAL_INPUT(D)), .rewrite = keep_x};
+static const pattern clip_open = {
+    .name = "clip-open", .root = NODE(OP_CLIP, Y, ANY(X), OPTIONAL_CONST(C), OPTIONAL_INPUT(D)), .rewrite = keep_x};
 static const pattern clip_bare = {.name = "clip-bare", .root = NODE(OP_CLIP, Y, ANY(X)), .rewrite = keep_x};
 
 static void optional_inputs_may_be_absent(void **state) {
@@ -213,14 +206,16 @@ static const pattern no_identity = {.name = "no-identity", .root = NODE(OP_IDENT
 static void an_output_copy_of_an_input_stays(void **state) {
   (void)state;
   stays(&no_identity, "main (float[2] x) => (float[2] y) { y = Identity (x) }");
-  goes_to(&no_identity, "main (float[2] x) => (float[2] y) { a = Identity (x) y = Identity (a) }", "main (float[2] x) => (float[2] y) { y = Identity (x) }");
+  goes_to(&no_identity, "main (float[2] x) => (float[2] y) { a = Identity (x) y = Identity (a) }",
+          "main (float[2] x) => (float[2] y) { y = Identity (x) }");
 }
 
 static void per_channel_constants_broadcast_along_axis_1(void **state) {
   (void)state;
   module *m = npuc_test_parse(
       "main (float[1] x) => (x)\n"
-      "<float[3,1,1] a = {1,2,3}, float[1,3,1,1] b = {1,2,3}, float[1,1,1,1] c = {1}, float[3] d = {1,2,3}, float[3,1] e = {1,2,3}, float[1,1,3] f = {1,2,3}>\n"
+      "<float[3,1,1] a = {1,2,3}, float[1,3,1,1] b = {1,2,3}, float[1,1,1,1] c = {1}, float[3] d = {1,2,3}, float[3,1] e = {1,2,3}, "
+      "float[1,1,3] f = {1,2,3}>\n"
       "{ ka = Relu (a) kb = Relu (b) kc = Relu (c) kd = Relu (d) ke = Relu (e) kf = Relu (f) }");
   const graph *g = m->graphs[0];
   assert_true(npuc_is_per_channel(npuc_graph_value(g, "a"), 3, 4));

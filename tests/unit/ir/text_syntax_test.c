@@ -128,7 +128,8 @@ static void numbers_are_read_to_the_bit(void **state) {
 /* Every prefix of a good text is refused cleanly or read: no crash, no endless loop. */
 static void truncated_texts_end(void **state) {
   (void)state;
-  const char *text = "<domain: \"npuc\">\nF <a, b: float = 1.5> (x) => (y)\n{ [n] y = p.Q <v = float[2] {1, 2}, l = [1, 2], r: int = @a> (x) }";
+  const char *text =
+      "<domain: \"npuc\">\nF <a, b: float = 1.5> (x) => (y)\n{ [n] y = p.Q <v = float[2] {1, 2}, l = [1, 2], r: int = @a> (x) }";
   char copy[200];
   for (size_t n = 0; n < strlen(text); n++) {
     memcpy(copy, text, n);

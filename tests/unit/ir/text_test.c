@@ -13,9 +13,7 @@
 #include "ir/attributes.h"
 #include "support/ir.h"
 
-static char *print_all(arena *a, const module *m) {
-  return npuc_module_print(a, m, &(text_options){.max_elements = -1});
-}
+static char *print_all(arena *a, const module *m) { return npuc_module_print(a, m, &(text_options){.max_elements = -1}); }
 
 /* print(parse(text)) is a fixpoint, and what it says is the same graph. */
 static void comes_back(const char *text) {
@@ -32,7 +30,8 @@ static void comes_back(const char *text) {
 static void a_model_has_its_parts(void **state) {
   (void)state;
   module *m = npuc_test_module(
-      "<ir_version: 10, opset_import: [\"\" : 28, \"npuc\" : 1], producer_name: \"some \\\"tool\\\"\", metadata_props: [\"a\": \"1\", \"b\": \"x y\"]>\n"
+      "<ir_version: 10, opset_import: [\"\" : 28, \"npuc\" : 1], producer_name: \"some \\\"tool\\\"\", metadata_props: [\"a\": \"1\", "
+      "\"b\": \"x y\"]>\n"
       "# a comment, then a graph whose name is no identifier\n"
       "\"my graph\" (float[N,3] \"in/put\", uint8[4] q) => (float[N,3] out, r)\n"
       "<float[3] w = {1, -2.5, 1e-3}, float[N,3] t>\n"
@@ -93,7 +92,8 @@ static void what_onnx_prints_is_read(void **state) {
       "   metadata_props: [\"a\": \"b\"]\n"
       ">\n"
       "\"main graph\" (float[N,3,?,32] x, float[] u) => (float16 y, float[?,\"odd dim\"] z) \n"
-      "   <float[2,3,1,1] w =  {0,1,2,3,4,5}, int8[3] i8 =  {1,2,-1}, bfloat16[3] bf =  {16256,16384,49088}, float16 f16 =  {15360}, bool[3] bo =  {1,0,1}, "
+      "   <float[2,3,1,1] w =  {0,1,2,3,4,5}, int8[3] i8 =  {1,2,-1}, bfloat16[3] bf =  {16256,16384,49088}, float16 f16 =  {15360}, "
+      "bool[3] bo =  {1,0,1}, "
       "uint64 u64 =  {18446744073709551615}, float[0] em =  {}, double d =  {0.1}, float[N,\"/odd dim\"] t>\n"
       "{\n"
       "   [c1] t = Conv <auto_pad: string = \"NOTSET\", strides: ints = [1, 1], group: int = 1> (x, w, \"\")\n"
@@ -182,9 +182,7 @@ static uint64_t next_random(uint64_t *s) {
   return *s;
 }
 
-static int64_t below(uint64_t *s, int64_t n) {
-  return (int64_t)(next_random(s) % (uint64_t)n);
-}
+static int64_t below(uint64_t *s, int64_t n) { return (int64_t)(next_random(s) % (uint64_t)n); }
 
 static const char *random_name(uint64_t *s, char *buffer, size_t bytes) {
   static const char *const forms[] = {"v%d", "/layer%d/conv", "a b:%d", "float", "%d", "quo\"te\\%d", "\xc3\xa9%d", "_%d"};
@@ -212,7 +210,8 @@ static value *random_constant(graph *g, uint64_t *s) {
 }
 
 static void random_node(graph *g, uint64_t *s, value **values, int *n) {
-  static const op_id ops[] = {OP_RELU, OP_LEAKYRELU, OP_ADD, OP_CONCAT, OP_TRANSPOSE, OP_CLIP, OP_SPLIT, OP_CONV, OP_PAD, OP_CONSTANTOFSHAPE};
+  static const op_id ops[] = {OP_RELU, OP_LEAKYRELU, OP_ADD,  OP_CONCAT, OP_TRANSPOSE,
+                              OP_CLIP, OP_SPLIT,     OP_CONV, OP_PAD,    OP_CONSTANTOFSHAPE};
   char name[32];
   const op_def *op = npuc_op(ops[below(s, 10)]);
   value *inputs[3];
@@ -247,7 +246,9 @@ static module *random_module(uint64_t seed) {
   for (int i = 0; i < 2; i++) {
     shape dims = {.rank = (int32_t)below(&s, 5) - 1};
     for (int32_t k = 0; k < dims.rank; k++) {
-      dims.dims[k] = below(&s, 3) == 0 ? npuc_module_symbol(m, random_name(&s, name, sizeof name)) : below(&s, 4) == 0 ? DIM_UNKNOWN : below(&s, 9);
+      dims.dims[k] = below(&s, 3) == 0   ? npuc_module_symbol(m, random_name(&s, name, sizeof name))
+                     : below(&s, 4) == 0 ? DIM_UNKNOWN
+                                         : below(&s, 9);
     }
     values[n++] = npuc_graph_add_input(g, npuc_graph_unique_name(g, random_name(&s, name, sizeof name)), i ? DTYPE_F32 : DTYPE_U8, &dims);
   }

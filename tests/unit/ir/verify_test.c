@@ -17,89 +17,39 @@ static const char *const good =
     "{ a = Conv (x, w) b = Relu (a) y = Add (a, b) }";
 
 /* Each fault breaks one rule by hand, past the functions that keep it. */
-static void fault_use_lost(graph *g) {
-  npuc_graph_value(g, "a")->n_uses--;
-}
-static void fault_use_of_other(graph *g) {
-  npuc_graph_value(g, "a")->uses[0].index = 5;
-}
+static void fault_use_lost(graph *g) { npuc_graph_value(g, "a")->n_uses--; }
+static void fault_use_of_other(graph *g) { npuc_graph_value(g, "a")->uses[0].index = 5; }
 static void fault_slot(graph *g) {
   node *add = g->last;
   add->use_slots[0] = 0; /* Relu reads "a" first */
 }
-static void fault_order(graph *g) {
-  npuc_graph_move_node(g, g->last, g->first);
-}
-static void fault_list(graph *g) {
-  g->last->prev = g->first;
-}
-static void fault_count(graph *g) {
-  g->n_nodes++;
-}
-static void fault_producer(graph *g) {
-  npuc_graph_value(g, "b")->output_index = 1;
-}
-static void fault_name(graph *g) {
-  npuc_graph_value(g, "b")->name = "other";
-}
-static void fault_node_name(graph *g) {
-  g->first->name = "other";
-}
-static void fault_removed_value(graph *g) {
-  npuc_graph_value(g, "w")->owner = NULL;
-}
-static void fault_id(graph *g) {
-  npuc_graph_value(g, "b")->id = npuc_graph_value(g, "a")->id;
-}
-static void fault_defined_twice(graph *g) {
-  npuc_graph_value(g, "b")->constant = npuc_graph_value(g, "w")->constant;
-}
-static void fault_input_flag(graph *g) {
-  g->inputs[0]->is_input = false;
-}
-static void fault_output_flag(graph *g) {
-  npuc_graph_value(g, "b")->is_output = true;
-}
-static void fault_undefined(graph *g) {
-  npuc_node_set_input(g->last, 1, npuc_graph_add_value(g, "ghost", DTYPE_F32, NULL));
-}
-static void fault_too_few(graph *g) {
-  npuc_node_truncate_inputs(g->first, 1);
-}
-static void fault_too_many(graph *g) {
-  npuc_node_set_input(npuc_graph_node(g, "b"), 1, g->inputs[0]);
-}
-static void fault_omitted(graph *g) {
-  npuc_node_set_input(g->last, 0, NULL);
-}
-static void fault_list_attribute(graph *g) {
-  NPUC_ATTRS(conv_attributes, g->first)->strides = (int_list){NULL, 2};
-}
-static void fault_op_verify(graph *g) {
-  NPUC_ATTRS(conv_attributes, g->first)->group = 0;
-}
-static void fault_constant_type(graph *g) {
-  npuc_graph_value(g, "w")->type = DTYPE_I8;
-}
-static void fault_constant_shape(graph *g) {
-  npuc_graph_value(g, "w")->shape.dims[0] = 3;
-}
+static void fault_order(graph *g) { npuc_graph_move_node(g, g->last, g->first); }
+static void fault_list(graph *g) { g->last->prev = g->first; }
+static void fault_count(graph *g) { g->n_nodes++; }
+static void fault_producer(graph *g) { npuc_graph_value(g, "b")->output_index = 1; }
+static void fault_name(graph *g) { npuc_graph_value(g, "b")->name = "other"; }
+static void fault_node_name(graph *g) { g->first->name = "other"; }
+static void fault_removed_value(graph *g) { npuc_graph_value(g, "w")->owner = NULL; }
+static void fault_id(graph *g) { npuc_graph_value(g, "b")->id = npuc_graph_value(g, "a")->id; }
+static void fault_defined_twice(graph *g) { npuc_graph_value(g, "b")->constant = npuc_graph_value(g, "w")->constant; }
+static void fault_input_flag(graph *g) { g->inputs[0]->is_input = false; }
+static void fault_output_flag(graph *g) { npuc_graph_value(g, "b")->is_output = true; }
+static void fault_undefined(graph *g) { npuc_node_set_input(g->last, 1, npuc_graph_add_value(g, "ghost", DTYPE_F32, NULL)); }
+static void fault_too_few(graph *g) { npuc_node_truncate_inputs(g->first, 1); }
+static void fault_too_many(graph *g) { npuc_node_set_input(npuc_graph_node(g, "b"), 1, g->inputs[0]); }
+static void fault_omitted(graph *g) { npuc_node_set_input(g->last, 0, NULL); }
+static void fault_list_attribute(graph *g) { NPUC_ATTRS(conv_attributes, g->first)->strides = (int_list){NULL, 2}; }
+static void fault_op_verify(graph *g) { NPUC_ATTRS(conv_attributes, g->first)->group = 0; }
+static void fault_constant_type(graph *g) { npuc_graph_value(g, "w")->type = DTYPE_I8; }
+static void fault_constant_shape(graph *g) { npuc_graph_value(g, "w")->shape.dims[0] = 3; }
 static void fault_constant_bytes(graph *g) {
   tensor *t = (tensor *)(uintptr_t)npuc_graph_value(g, "w")->constant;
   t->bytes = 3;
 }
-static void fault_symbol(graph *g) {
-  npuc_graph_value(g, "b")->shape.dims[0] = dim_of_symbol(99);
-}
-static void fault_rank(graph *g) {
-  npuc_graph_value(g, "b")->shape.rank = MAX_RANK + 1;
-}
-static void fault_stale_shape(graph *g) {
-  npuc_graph_value(g, "b")->shape.dims[1] = 5;
-}
-static void fault_stale_type(graph *g) {
-  npuc_graph_value(g, "b")->type = DTYPE_I8;
-}
+static void fault_symbol(graph *g) { npuc_graph_value(g, "b")->shape.dims[0] = dim_of_symbol(99); }
+static void fault_rank(graph *g) { npuc_graph_value(g, "b")->shape.rank = MAX_RANK + 1; }
+static void fault_stale_shape(graph *g) { npuc_graph_value(g, "b")->shape.dims[1] = 5; }
+static void fault_stale_type(graph *g) { npuc_graph_value(g, "b")->type = DTYPE_I8; }
 
 static quant *quantized(graph *g, const char *name, float scale, int32_t axis) {
   static const uint8_t zero[] = {0, 0};
@@ -114,18 +64,10 @@ static quant *quantized(graph *g, const char *name, float scale, int32_t axis) {
   npuc_value_set_quant(v, &q);
   return (quant *)(uintptr_t)v->quant;
 }
-static void fault_scale(graph *g) {
-  quantized(g, "b", 0.0f, -1);
-}
-static void fault_axis(graph *g) {
-  quantized(g, "b", 1.0f, 4);
-}
-static void fault_scale_count(graph *g) {
-  quantized(g, "b", 1.0f, 2); /* 4 long */
-}
-static void fault_zero_type(graph *g) {
-  quantized(g, "b", 1.0f, -1)->zero_point.type = DTYPE_F32;
-}
+static void fault_scale(graph *g) { quantized(g, "b", 0.0f, -1); }
+static void fault_axis(graph *g) { quantized(g, "b", 1.0f, 4); }
+static void fault_scale_count(graph *g) { quantized(g, "b", 1.0f, 2); /* 4 long */ }
+static void fault_zero_type(graph *g) { quantized(g, "b", 1.0f, -1)->zero_point.type = DTYPE_F32; }
 
 static void each_violation_is_found(void **state) {
   (void)state;

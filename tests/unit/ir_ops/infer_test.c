@@ -97,15 +97,25 @@ static void set_attribute(module *m, node *n, char *text, tensor *constant) {
   char *at = (char *)n->attributes + f->offset, *given = equals + 1;
   int64_t number = strtoll(given, NULL, 10);
   switch (f->kind) {
-    case ATTR_INT: *(int64_t *)at = number; break;
-    case ATTR_FLOAT: *(float *)at = strtof(given, NULL); break;
-    case ATTR_STRING: *(const char **)at = npuc_arena_str(m->arena, given); break;
-    case ATTR_INTS: set_list(m, (int_list *)at, given); break;
+    case ATTR_INT:
+      *(int64_t *)at = number;
+      break;
+    case ATTR_FLOAT:
+      *(float *)at = strtof(given, NULL);
+      break;
+    case ATTR_STRING:
+      *(const char **)at = npuc_arena_str(m->arena, given);
+      break;
+    case ATTR_INTS:
+      set_list(m, (int_list *)at, given);
+      break;
     case ATTR_TENSOR:
       assert_int_equal(npuc_tensor_of_ints(NULL, DTYPE_I64, &number, 1, constant), NPUC_OK);
       *(const tensor **)at = constant;
       break;
-    case ATTR_FLOATS: fail(); break;
+    case ATTR_FLOATS:
+      fail();
+      break;
   }
 }
 

@@ -52,7 +52,8 @@ static bool has_level(cpu_level level) { return level == CPU_SCALAR || (npuc_cpu
 
 /* -- float32 -- */
 
-static void run_f32(const kernel_window *g, cpu_level level, thread_pool *pool, const float *x, const float *w, const float *bias, float *y) {
+static void run_f32(const kernel_window *g, cpu_level level, thread_pool *pool, const float *x, const float *w, const float *bias,
+                    float *y) {
   kernel_set kernels;
   npuc_kernels_for_level(level, &kernels);
   sizes s = sizes_of(g);
@@ -164,7 +165,11 @@ static i8_case make_i8(kernel_window g, uint64_t seed, bool is_signed, int32_t b
 
 static void run_i8(const i8_case *c, cpu_level level, thread_pool *pool, uint8_t *y) {
   q8_input in = {.data = c->x, .is_signed = c->is_signed, .zero_point = c->is_signed ? -3 : 117};
-  q8_output out = {.data = y, .is_signed = c->is_signed, .zero_point = c->is_signed ? 5 : 130, .lo = c->is_signed ? -128 : 0, .hi = c->is_signed ? 127 : 255};
+  q8_output out = {.data = y,
+                   .is_signed = c->is_signed,
+                   .zero_point = c->is_signed ? 5 : 130,
+                   .lo = c->is_signed ? -128 : 0,
+                   .hi = c->is_signed ? 127 : 255};
   q8_scale scale = {.bias = c->bias, .m = c->m, .s = c->s};
   if (level == CPU_NEON) { /* stands for the readable loop */
     npuc_ref_qconv(&c->g, &in, c->w, &scale, &out);
@@ -195,7 +200,8 @@ static void check_i8(const i8_case *c, int window) {
       memset(got, 0x55, n);
       run_i8(c, levels[l], pool, got);
       assert_true(guards_hold(got, n));
-      if (memcmp(want, got, n) != 0) fail_msg("window %d, %s, %zu threads, M of %d bits", window, npuc_cpu_name(levels[l]), threads, c->bits);
+      if (memcmp(want, got, n) != 0)
+        fail_msg("window %d, %s, %zu threads, M of %d bits", window, npuc_cpu_name(levels[l]), threads, c->bits);
       npuc_pool_destroy(pool);
     }
   }
@@ -248,7 +254,7 @@ static void gemm_i8_equals_the_loop(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(f32_equals_the_loop), cmocka_unit_test(f32_epilogue), cmocka_unit_test(i8_equals_the_loop),
-                                     cmocka_unit_test(gemm_i8_equals_the_loop)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(f32_equals_the_loop), cmocka_unit_test(f32_epilogue),
+                                     cmocka_unit_test(i8_equals_the_loop), cmocka_unit_test(gemm_i8_equals_the_loop)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,7 +101,8 @@ static void compare_binary_f32(const char *name, binary_f32_kernel *fast, binary
       scalar(a, steps & 1, b, steps >> 1, want, n);
       fast(a, steps & 1, b, steps >> 1, got, n);
       for (size_t i = 0; i < n; i++) {
-        if (bits_of_f32(want[i]) != bits_of_f32(got[i]) && !(isnan(want[i]) && isnan(got[i]))) fail_msg("%s, %zu elements, %zu", name, n, i);
+        if (bits_of_f32(want[i]) != bits_of_f32(got[i]) && !(isnan(want[i]) && isnan(got[i])))
+          fail_msg("%s, %zu elements, %zu", name, n, i);
       }
       for (size_t i = 0; i < GUARD; i++) assert_int_equal(bits_of_f32(got[n + i]), 0xa5a5a5a5u);
     }
@@ -141,8 +142,14 @@ static void compare_binary_i8(const char *name, binary_i8_kernel *fast, binary_i
   random_bytes(&seed, a, COUNT);
   random_bytes(&seed, b, COUNT);
   for (int way = 0; way < 64; way++) {
-    binary_i8 p = {.a_signed = way & 1, .b_signed = way & 2, .a_zero_point = way & 1 ? -128 : 255, .b_zero_point = way & 2 ? 7 : 0,
-                   .shift = (int32_t)(random_next(&seed) % 63), .zero_point = 100, .lo = way & 4 ? -100 : 0, .hi = 127};
+    binary_i8 p = {.a_signed = way & 1,
+                   .b_signed = way & 2,
+                   .a_zero_point = way & 1 ? -128 : 255,
+                   .b_zero_point = way & 2 ? 7 : 0,
+                   .shift = (int32_t)(random_next(&seed) % 63),
+                   .zero_point = 100,
+                   .lo = way & 4 ? -100 : 0,
+                   .hi = 127};
     p.a_multiplier = (int32_t)(random_next(&seed) & 0x7fffffffu) - (way & 8 ? 0x40000000 : 0);
     p.b_multiplier = (int32_t)(random_next(&seed) & (way & 16 ? 0x7fffu : 0x7fffffffu));
     for (size_t n = 0; n < 40; n++) {

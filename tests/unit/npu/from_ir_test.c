@@ -154,7 +154,8 @@ static void test_float_placement_is_that_of_the_integers(void **state) {
     assert_string_equal(m->graphs[0]->first->place, "npu");
     npuc_module_destroy(m);
   }
-  module *channels = parse(npuc_arena_printf(a, "%s(float[1,6,6] y) <int64[1] axes = {1}> { y = ReduceSum <keepdims = 0> (x, axes) }", head));
+  module *channels =
+      parse(npuc_arena_printf(a, "%s(float[1,6,6] y) <int64[1] axes = {1}> { y = ReduceSum <keepdims = 0> (x, axes) }", head));
   npuc_npu_place_graph(&arch, channels->graphs[0]);
   assert_string_equal(channels->graphs[0]->first->place, "host");
   npuc_module_destroy(channels);

@@ -160,9 +160,12 @@ static void a_folded_batchnorm_differs_by_rounding_only(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(average_pools_count_the_padded_extent), cmocka_unit_test(batchnorm_uses_the_running_statistics),
-      cmocka_unit_test(training_mode_is_refused),              cmocka_unit_test(a_pad_of_the_batch_stays),
-      cmocka_unit_test(a_pad_with_two_readers_stays_right),    cmocka_unit_test(a_pad_with_one_reader_is_absorbed),
+      cmocka_unit_test(average_pools_count_the_padded_extent),
+      cmocka_unit_test(batchnorm_uses_the_running_statistics),
+      cmocka_unit_test(training_mode_is_refused),
+      cmocka_unit_test(a_pad_of_the_batch_stays),
+      cmocka_unit_test(a_pad_with_two_readers_stays_right),
+      cmocka_unit_test(a_pad_with_one_reader_is_absorbed),
       cmocka_unit_test(a_folded_batchnorm_differs_by_rounding_only),
   };
   return cmocka_run_group_tests_name("passes/cases", tests, NULL, NULL);

@@ -107,7 +107,8 @@ static size_t parse(arena *a, char *text, golden_case *out, size_t most, char **
     if (strncmp(line, "### ", 4) == 0) {
       assert_true(n < most);
       c = &out[n++];
-      *c = (golden_case){.name = npuc_arena_str(a, line + 4), .limit = -1, .comments = "", .directives = "", .fires = "", .input = "", .expected = ""};
+      *c = (golden_case){
+          .name = npuc_arena_str(a, line + 4), .limit = -1, .comments = "", .directives = "", .fires = "", .input = "", .expected = ""};
       part = DIRECTIVES;
     } else if (strcmp(line, "--- input") == 0) {
       part = INPUT;
@@ -116,8 +117,10 @@ static size_t parse(arena *a, char *text, golden_case *out, size_t most, char **
     } else if (part == HEAD) {
       *out_head = join(a, *out_head, line);
     } else if (part == DIRECTIVES) {
-      if (*line == '#') c->comments = join(a, c->comments, line);
-      else if (*line) directive(a, c, line);
+      if (*line == '#')
+        c->comments = join(a, c->comments, line);
+      else if (*line)
+        directive(a, c, line);
     } else if (part == INPUT) {
       if (*line) c->input = join(a, c->input, line);
     } else if (*line) {
@@ -152,7 +155,8 @@ static npuc_status run_pipeline(diag *d, arena *a, const golden_case *c, module 
 static void say_diagnostics(const golden_case *c, const diag *d) {
   for (size_t i = 0; i < npuc_diag_count(d); i++) {
     const diag_record *r = npuc_diag_at(d, i);
-    print_error("%s: %s: %s %s: %s\n", c->name, npuc_diag_info(r->code)->text_code, r->place.node ? r->place.node : "", r->place.op ? r->place.op : "", r->reason);
+    print_error("%s: %s: %s %s: %s\n", c->name, npuc_diag_info(r->code)->text_code, r->place.node ? r->place.node : "",
+                r->place.op ? r->place.op : "", r->reason);
   }
 }
 
@@ -180,7 +184,8 @@ static bool close_enough(const comparison *c, parity p) {
 static bool agree(const graph *before, const graph *after, parity p, const char *name) {
   tensor inputs[MAX_PORTS] = {0}, a[MAX_PORTS], b[MAX_PORTS];
   uint64_t seed = 7;
-  assert_true(before->n_inputs == after->n_inputs && before->n_outputs == after->n_outputs && before->n_inputs <= MAX_PORTS && before->n_outputs <= MAX_PORTS);
+  assert_true(before->n_inputs == after->n_inputs && before->n_outputs == after->n_outputs && before->n_inputs <= MAX_PORTS &&
+              before->n_outputs <= MAX_PORTS);
   for (size_t i = 0; i < before->n_inputs; i++) make_input(before->inputs[i], after->inputs[i], &seed, &inputs[i]);
   diag *d = npuc_diag_create(NULL, NULL);
   exec_options options = {0};
@@ -312,10 +317,12 @@ static void every_pattern_has_both_cases(void **state) {
 /* The numeric judge must see a folding that forgot epsilon, and one that is off by a constant. */
 static void the_judge_sees_a_wrong_folding(void **state) {
   (void)state;
-  const char right[] = "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {2.0}, float[1] s = {1.0}, float[1] b = {0.5}, float[1] m = {0.0}, "
-                       "float[1] v = {0.01}> { c = Conv (x, w) y = BatchNormalization <epsilon = 0.001> (c, s, b, m, v) }";
-  const char wrong[] = "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {2.0}, float[1] s = {1.0}, float[1] b = {0.5}, float[1] m = {0.0}, "
-                       "float[1] v = {0.01}> { c = Conv (x, w) y = BatchNormalization <epsilon = 0.0> (c, s, b, m, v) }";
+  const char right[] =
+      "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {2.0}, float[1] s = {1.0}, float[1] b = {0.5}, float[1] m = {0.0}, "
+      "float[1] v = {0.01}> { c = Conv (x, w) y = BatchNormalization <epsilon = 0.001> (c, s, b, m, v) }";
+  const char wrong[] =
+      "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {2.0}, float[1] s = {1.0}, float[1] b = {0.5}, float[1] m = {0.0}, "
+      "float[1] v = {0.01}> { c = Conv (x, w) y = BatchNormalization <epsilon = 0.0> (c, s, b, m, v) }";
   golden_case a = {.name = "right", .input = (char *)right}, b = {.name = "wrong", .input = (char *)wrong};
   module *x = parsed(NULL, &a), *y = parsed(NULL, &b);
   assert_non_null(x);

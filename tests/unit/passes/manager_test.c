@@ -199,9 +199,12 @@ static void large_graphs_settle(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_report_names_pass_pattern_and_place), cmocka_unit_test(stop_print_and_limit_are_honoured),
-      cmocka_unit_test(unknown_passes_are_named_with_the_nearest), cmocka_unit_test(source_names_stay_reachable),
-      cmocka_unit_test(the_static_gate_names_the_symbol),        cmocka_unit_test(every_node_gets_place_and_reason),
+      cmocka_unit_test(the_report_names_pass_pattern_and_place),
+      cmocka_unit_test(stop_print_and_limit_are_honoured),
+      cmocka_unit_test(unknown_passes_are_named_with_the_nearest),
+      cmocka_unit_test(source_names_stay_reachable),
+      cmocka_unit_test(the_static_gate_names_the_symbol),
+      cmocka_unit_test(every_node_gets_place_and_reason),
       cmocka_unit_test(large_graphs_settle),
   };
   return cmocka_run_group_tests_name("passes/manager", tests, NULL, NULL);

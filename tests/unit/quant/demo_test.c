@@ -33,7 +33,8 @@ static tensor normalized(const char *path) {
   assert_int_equal(npuc_preprocess_plan(NULL, p, pictures.type, &one, &one, &plan), NPUC_OK);
   assert_int_equal(npuc_tensor_create(NULL, DTYPE_F32, &pictures.shape, &floats), NPUC_OK);
   for (size_t i = 0; i < (size_t)pictures.shape.dims[0]; i++) {
-    assert_int_equal(npuc_preprocess_apply(NULL, &plan, (const uint8_t *)pictures.data + i * size, (float *)floats.data + i * size), NPUC_OK);
+    assert_int_equal(npuc_preprocess_apply(NULL, &plan, (const uint8_t *)pictures.data + i * size, (float *)floats.data + i * size),
+                     NPUC_OK);
   }
   npuc_arena_destroy(a);
   npuc_tensor_release(&pictures);
@@ -84,7 +85,8 @@ static void check(quant_options options, const char *name) {
   quantized q;
   npuc_quantized_create(DEMO "model.onnx", &calib, &options, &q);
   const counts n = count(&q, &pictures, &labels);
-  print_message("%s: %d right in integers, %d in QDQ, %d decisions differ, %d of them far\n", name, n.right, n.judged_right, n.differ, n.far);
+  print_message("%s: %d right in integers, %d in QDQ, %d decisions differ, %d of them far\n", name, n.right, n.judged_right, n.differ,
+                n.far);
   assert_true(n.right >= FLOAT_RIGHT - MAX_LOST);
   assert_true(n.judged_right >= FLOAT_RIGHT - MAX_LOST);
   assert_true(n.differ <= 4);
@@ -141,8 +143,8 @@ static void wrong_calibration_is_seen(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(default_options),       cmocka_unit_test(refnpu_multipliers),        cmocka_unit_test(symmetric_activations),
-      cmocka_unit_test(every_observer),        cmocka_unit_test(wrong_calibration_is_seen),
+      cmocka_unit_test(default_options), cmocka_unit_test(refnpu_multipliers),        cmocka_unit_test(symmetric_activations),
+      cmocka_unit_test(every_observer),  cmocka_unit_test(wrong_calibration_is_seen),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,7 +81,8 @@ static int64_t run_case(one_case *c, unsigned char *memory, thread_pool *pool) {
   for (int32_t i = 0; i < c->n_inputs; i++) {
     const char *name = c->op->inputs[i].name;
     bool activation = i == 0 || strcmp(name, "b") == 0;
-    inputs[i] = activation ? npuc_graph_add_input(c->g, name, c->inputs[i].type, &c->inputs[i].shape) : npuc_graph_add_constant(c->g, name, &c->inputs[i]);
+    inputs[i] = activation ? npuc_graph_add_input(c->g, name, c->inputs[i].type, &c->inputs[i].shape)
+                           : npuc_graph_add_constant(c->g, name, &c->inputs[i]);
     data[i] = &c->inputs[i];
   }
   node *n = npuc_graph_insert_node(c->g, NULL, c->op, "n", inputs, c->n_inputs, 1, NULL);

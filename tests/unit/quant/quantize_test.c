@@ -151,41 +151,81 @@ typedef struct form {
 
 static const form forms[] = {
     {"conv", HEAD "f (float[1,2,5,5] x) => (float[1,4,5,5] y) <" CONV_WEIGHTS "> { y = Conv <kernel_shape=[1,1]> (x, w, b) }", 35, 1},
-    {"conv relu6 fused", HEAD "f (float[1,2,5,5] x) => (float[1,4,5,5] y) <" CONV_WEIGHTS ", float lo = {0}, float hi = {1}> "
-     "{ c = Conv <kernel_shape=[1,1]> (x, w, b)  y = Clip (c, lo, hi) }", 33, 1},
-    {"conv stride pad group", HEAD "f (float[1,2,6,6] x) => (float[1,2,3,3] y) <float[2,1,3,3] w = {0.1,0.2,-0.3,0.4,0.5,-0.6,0.7,0.8,-0.9,0.9,-0.8,0.7,0.6,-0.5,0.4,0.3,-0.2,0.1}> "
-     "{ y = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1], group=2> (x, w) }", 34, 1},
-    {"conv 1-d", HEAD "f (float[1,2,9] x) => (float[1,1,9] y) <float[1,2,3] w = {0.1,0.2,-0.3,0.4,0.5,-0.6}> { y = Conv <kernel_shape=[3], pads=[1,1]> (x, w) }", 34, 1},
-    {"gemm alpha beta", HEAD "f (float[1,3] x) => (float[1,2] y) <float[3,2] w = {0.5,-0.5,0.25,1.0,-0.75,0.3}, float[2] c = {0.5,-0.25}> "
-     "{ y = Gemm <alpha=0.5, beta=2.0> (x, w, c) }", 33, 1},
-    {"matmul rows and bias", HEAD "f (float[1,4,3] x) => (float[1,4,2] y) <float[3,2] w = {0.5,-0.5,0.25,1.0,-0.75,0.3}, float[2] c = {0.5,-0.25}> "
-     "{ m = MatMul (x, w)  y = Add (m, c) }", 33, 1},
-    {"batch norm alone", HEAD "f (float[1,2,3,3] x) => (float[1,2,3,3] y) <float[2] g = {1.5,0.5}, float[2] o = {0.1,-0.2}, float[2] m = {0.3,-0.4}, float[2] v = {0.8,1.2}> "
-     "{ p = MaxPool <kernel_shape=[1,1]> (x)  y = BatchNormalization (p, g, o, m, v) }", 34, 60},
-    {"channel mul, add, sub", HEAD "f (float[1,2,3,3] x) => (float[1,2,3,3] y) <float[2,1,1] g = {1.5,-0.5}, float[1,2,1,1] o = {0.1,-0.2}, float[2,1,1] s = {0.7,0.2}> "
-     "{ m = Mul (x, g)  a = Add (m, o)  y = Sub (a, s) }", 30, 3},
-    {"residual add relu", HEAD "f (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {0.5,-0.5,0.3,0.6}> "
-     "{ c = Conv <kernel_shape=[1,1]> (x, w)  s = Add (c, x)  y = Relu (s) }", 32, 1},
-    {"sub of two", HEAD "f (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {0.5,-0.5,0.3,0.6}> { c = Conv <kernel_shape=[1,1]> (x, w)  y = Sub (c, x) }", 32, 1},
-    {"mul of two, div", HEAD "f (float[1,8] x) => (float[1,8] y) <float k = {3.0}> { s = Sigmoid (x)  m = Mul (x, s)  y = Div (m, k) }", 28, 2},
+    {"conv relu6 fused",
+     HEAD "f (float[1,2,5,5] x) => (float[1,4,5,5] y) <" CONV_WEIGHTS ", float lo = {0}, float hi = {1}> "
+          "{ c = Conv <kernel_shape=[1,1]> (x, w, b)  y = Clip (c, lo, hi) }",
+     33, 1},
+    {"conv stride pad group",
+     HEAD "f (float[1,2,6,6] x) => (float[1,2,3,3] y) <float[2,1,3,3] w = "
+          "{0.1,0.2,-0.3,0.4,0.5,-0.6,0.7,0.8,-0.9,0.9,-0.8,0.7,0.6,-0.5,0.4,0.3,-0.2,0.1}> "
+          "{ y = Conv <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1], group=2> (x, w) }",
+     34, 1},
+    {"conv 1-d",
+     HEAD "f (float[1,2,9] x) => (float[1,1,9] y) <float[1,2,3] w = {0.1,0.2,-0.3,0.4,0.5,-0.6}> { y = Conv <kernel_shape=[3], pads=[1,1]> "
+          "(x, w) }",
+     34, 1},
+    {"gemm alpha beta",
+     HEAD "f (float[1,3] x) => (float[1,2] y) <float[3,2] w = {0.5,-0.5,0.25,1.0,-0.75,0.3}, float[2] c = {0.5,-0.25}> "
+          "{ y = Gemm <alpha=0.5, beta=2.0> (x, w, c) }",
+     33, 1},
+    {"matmul rows and bias",
+     HEAD "f (float[1,4,3] x) => (float[1,4,2] y) <float[3,2] w = {0.5,-0.5,0.25,1.0,-0.75,0.3}, float[2] c = {0.5,-0.25}> "
+          "{ m = MatMul (x, w)  y = Add (m, c) }",
+     33, 1},
+    {"batch norm alone",
+     HEAD "f (float[1,2,3,3] x) => (float[1,2,3,3] y) <float[2] g = {1.5,0.5}, float[2] o = {0.1,-0.2}, float[2] m = {0.3,-0.4}, float[2] "
+          "v = {0.8,1.2}> "
+          "{ p = MaxPool <kernel_shape=[1,1]> (x)  y = BatchNormalization (p, g, o, m, v) }",
+     34, 60},
+    {"channel mul, add, sub",
+     HEAD
+     "f (float[1,2,3,3] x) => (float[1,2,3,3] y) <float[2,1,1] g = {1.5,-0.5}, float[1,2,1,1] o = {0.1,-0.2}, float[2,1,1] s = {0.7,0.2}> "
+     "{ m = Mul (x, g)  a = Add (m, o)  y = Sub (a, s) }",
+     30, 3},
+    {"residual add relu",
+     HEAD "f (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {0.5,-0.5,0.3,0.6}> "
+          "{ c = Conv <kernel_shape=[1,1]> (x, w)  s = Add (c, x)  y = Relu (s) }",
+     32, 1},
+    {"sub of two",
+     HEAD "f (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {0.5,-0.5,0.3,0.6}> { c = Conv <kernel_shape=[1,1]> (x, w)  y = "
+          "Sub (c, x) }",
+     32, 1},
+    {"mul of two, div", HEAD "f (float[1,8] x) => (float[1,8] y) <float k = {3.0}> { s = Sigmoid (x)  m = Mul (x, s)  y = Div (m, k) }", 28,
+     2},
     {"mul that adds an axis", HEAD "f (float[1,8] x) => (float[1,1,8] y) <float[1,1,1] k = {3.0}> { y = Mul (x, k) }", 30, 2},
     {"add constant rows", HEAD "f (float[1,4] x) => (float[1,4] y) <float[4] k = {0.5,-1.0,0.25,2.0}> { y = Add (x, k) }", 32, 4},
     {"scalar minus x", HEAD "f (float[1,4] x) => (float[1,4] y) <float k = {1.0}> { y = Sub (k, x) }", 32, 4},
     {"relu alone, max", HEAD "f (float[1,8] x) => (float[1,8] y) <float k = {0.25}> { r = Relu (x)  y = Max (r, k) }", 30, 1},
-    {"tables", HEAD "f (float[1,16] x) => (float[1,16] a, float[1,16] b, float[1,16] c, float[1,16] d, float[1,16] e) "
-     "{ a = LeakyRelu <alpha=0.1> (x)  b = Sigmoid (x)  c = Tanh (x)  d = HardSigmoid (x)  e = HardSwish (x) }", 30, 1},
-    {"average pool", HEAD "f (float[1,2,5,5] x) => (float[1,2,3,3] y) { y = AveragePool <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (x) }", 30, 1},
-    {"average pool, pad counts, ceil", HEAD "f (float[1,2,6,6] x) => (float[1,2,4,4] y) "
-     "{ y = AveragePool <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1], count_include_pad=1, ceil_mode=1> (x) }", 30, 1},
-    {"global average, max pool", HEAD "f (float[1,2,6,6] x) => (float[1,2,1,1] y) { m = MaxPool <kernel_shape=[2,2], strides=[2,2]> (x)  y = GlobalAveragePool (m) }", 30, 1},
+    {"tables",
+     HEAD "f (float[1,16] x) => (float[1,16] a, float[1,16] b, float[1,16] c, float[1,16] d, float[1,16] e) "
+          "{ a = LeakyRelu <alpha=0.1> (x)  b = Sigmoid (x)  c = Tanh (x)  d = HardSigmoid (x)  e = HardSwish (x) }",
+     30, 1},
+    {"average pool",
+     HEAD "f (float[1,2,5,5] x) => (float[1,2,3,3] y) { y = AveragePool <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (x) }", 30, 1},
+    {"average pool, pad counts, ceil",
+     HEAD "f (float[1,2,6,6] x) => (float[1,2,4,4] y) "
+          "{ y = AveragePool <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1], count_include_pad=1, ceil_mode=1> (x) }",
+     30, 1},
+    {"global average, max pool",
+     HEAD "f (float[1,2,6,6] x) => (float[1,2,1,1] y) { m = MaxPool <kernel_shape=[2,2], strides=[2,2]> (x)  y = GlobalAveragePool (m) }",
+     30, 1},
     {"global max", HEAD "f (float[1,2,6,6] x) => (float[1,2,1,1] y) { y = GlobalMaxPool (x) }", 35, 0},
-    {"mean and sum over space", HEAD "f (float[1,2,4,4] x) => (float[1,2] y, float[1,2,1,1] z) <int64[2] axes = {2,3}> "
-     "{ y = ReduceMean <keepdims=0> (x, axes)  z = ReduceSum (x, axes) }", 28, 1},
-    {"moves", HEAD "f (float[1,2,4,4] x) => (float[1,32] y) <int64[4] starts = {0,0,0,0}, int64[4] ends = {1,2,4,4}, int64[4] axes = {0,1,2,3}, int64[4] steps = {1,1,1,1}, int64[2] to = {1,32}> "
-     "{ t = Transpose <perm=[0,1,3,2]> (x)  s = Slice (t, starts, ends, axes, steps)  i = Identity (s)  y = Reshape (i, to) }", 38, 0},
-    {"pad with a value", HEAD "f (float[1,1,2,2] x) => (float[1,1,4,4] y) <int64[8] pads = {0,0,1,1,0,0,1,1}, float v = {1.5}> { y = Pad (x, pads, v) }", 36, 0},
-    {"split and concat", HEAD "f (float[1,4,2,2] x) => (float[1,4,2,2] y) <int64[2] sizes = {2,2}> "
-     "{ a, b = Split <axis=1> (x, sizes)  r = Relu (a)  t = Tanh (b)  y = Concat <axis=1> (r, t) }", 30, 1},
+    {"mean and sum over space",
+     HEAD "f (float[1,2,4,4] x) => (float[1,2] y, float[1,2,1,1] z) <int64[2] axes = {2,3}> "
+          "{ y = ReduceMean <keepdims=0> (x, axes)  z = ReduceSum (x, axes) }",
+     28, 1},
+    {"moves",
+     HEAD "f (float[1,2,4,4] x) => (float[1,32] y) <int64[4] starts = {0,0,0,0}, int64[4] ends = {1,2,4,4}, int64[4] axes = {0,1,2,3}, "
+          "int64[4] steps = {1,1,1,1}, int64[2] to = {1,32}> "
+          "{ t = Transpose <perm=[0,1,3,2]> (x)  s = Slice (t, starts, ends, axes, steps)  i = Identity (s)  y = Reshape (i, to) }",
+     38, 0},
+    {"pad with a value",
+     HEAD "f (float[1,1,2,2] x) => (float[1,1,4,4] y) <int64[8] pads = {0,0,1,1,0,0,1,1}, float v = {1.5}> { y = Pad (x, pads, v) }", 36,
+     0},
+    {"split and concat",
+     HEAD "f (float[1,4,2,2] x) => (float[1,4,2,2] y) <int64[2] sizes = {2,2}> "
+          "{ a, b = Split <axis=1> (x, sizes)  r = Relu (a)  t = Tanh (b)  y = Concat <axis=1> (r, t) }",
+     30, 1},
     {"softmax", HEAD "f (float[1,10] x) => (float[1,10] y) { y = Softmax (x) }", 24, 1},
     {"log softmax", HEAD "f (float[1,10] x) => (float[1,10] y) { y = LogSoftmax (x) }", 30, 1},
 };
@@ -199,7 +239,8 @@ static void every_operator(void **state) {
     options.activations.type = variant >= 2 ? DTYPE_I8 : DTYPE_U8;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
       outcome o = quantize(forms[i].text, &options, USUAL);
-      if (o.status != NPUC_OK) print_error("%s: %s\n", forms[i].name, npuc_diag_first_error(o.d) ? npuc_diag_first_error(o.d)->reason : "no reason");
+      if (o.status != NPUC_OK)
+        print_error("%s: %s\n", forms[i].name, npuc_diag_first_error(o.d) ? npuc_diag_first_error(o.d)->reason : "no reason");
       assert_int_equal(o.status, NPUC_OK);
       assert_int_equal(npuc_quant_check_integer_only(o.d, o.integer->graphs[0]), NPUC_OK);
       const graph *f = o.source->graphs[0], *g = o.integer->graphs[0];
@@ -234,9 +275,7 @@ static void symmetric_activations(void **state) {
   options.activations = (quant_grid){.type = DTYPE_I8, .symmetric = true};
   outcome o = quantize(forms[8].text, &options, USUAL);
   assert_int_equal(o.status, NPUC_OK);
-  NPUC_EACH_NODE(o.integer->graphs[0], n) {
-    assert_int_equal(npuc_tensor_get_int(&n->outputs[0]->quant->zero_point, 0), 0);
-  }
+  NPUC_EACH_NODE(o.integer->graphs[0], n) { assert_int_equal(npuc_tensor_get_int(&n->outputs[0]->quant->zero_point, 0), 0); }
   difference x = compare(&o);
   assert_true(10 * log10(x.signal / x.noise) > 27);
   release(&o);
@@ -261,9 +300,11 @@ static void softmax_has_its_own_scale(void **state) {
 static void relu_does_not_take_a_negative_range(void **state) {
   (void)state;
   quant_options options = npuc_quant_options_default();
-  outcome o = quantize(HEAD "f (float[1,2,3,3] x) => (float[1,4,3,3] y) <float[2,2,1,1] w = {0.5,-0.5,0.3,0.6}> "
-                            "{ c = Conv <kernel_shape=[1,1]> (x, w)  r = Relu (c)  d = Conv <kernel_shape=[1,1]> (x, w)  y = Concat <axis=1> (r, d) }",
-                       &options, USUAL);
+  outcome o =
+      quantize(HEAD
+               "f (float[1,2,3,3] x) => (float[1,4,3,3] y) <float[2,2,1,1] w = {0.5,-0.5,0.3,0.6}> "
+               "{ c = Conv <kernel_shape=[1,1]> (x, w)  r = Relu (c)  d = Conv <kernel_shape=[1,1]> (x, w)  y = Concat <axis=1> (r, d) }",
+               &options, USUAL);
   assert_int_equal(o.status, NPUC_OK);
   const graph *g = o.integer->graphs[0];
   const value *r = npuc_graph_value(g, "r"), *d = npuc_graph_value(g, "d"), *y = npuc_graph_value(g, "y");
@@ -319,7 +360,8 @@ static void bad_models(void **state) {
 static void reduce_over_last_axis_is_not_spatial(void **state) {
   (void)state;
   quant_options options = npuc_quant_options_default();
-  refused(HEAD "f (float[1,4,3,3] x) => (float[1,1,3,3] y) <int64[1] a = {1}> { y = ReduceMean (x, a) }", USUAL, &options, NPUC_DIAG_E0704, "spatial");
+  refused(HEAD "f (float[1,4,3,3] x) => (float[1,1,3,3] y) <int64[1] a = {1}> { y = ReduceMean (x, a) }", USUAL, &options, NPUC_DIAG_E0704,
+          "spatial");
   refused(HEAD "f (float[N,4] x) => (float[N,4] y) { y = Relu (x) }", USUAL, &options, NPUC_DIAG_E0713, "y");
 }
 
@@ -351,16 +393,20 @@ static void the_constant_input_is_named_not_the_first(void **state) {
 static void gemm_rows_are_no_columns(void **state) {
   (void)state;
   quant_options options = npuc_quant_options_default();
-  refused(HEAD "f (float[2,3] x) => (float[2,2] y) <float[3,2] w = {0.5,-0.5,0.25,1.0,-0.75,0.3}, float[2,1] c = {2.0,-3.0}> { y = Gemm (x, w, c) }", USUAL,
-          &options, NPUC_DIAG_E0704, "one value for each output");
+  refused(
+      HEAD
+      "f (float[2,3] x) => (float[2,2] y) <float[3,2] w = {0.5,-0.5,0.25,1.0,-0.75,0.3}, float[2,1] c = {2.0,-3.0}> { y = Gemm (x, w, c) }",
+      USUAL, &options, NPUC_DIAG_E0704, "one value for each output");
 }
 
 /* One number with more axes than x gives the result those axes: no clamp, no Requantize, can. */
 static void one_number_of_more_axes(void **state) {
   (void)state;
   quant_options options = npuc_quant_options_default();
-  refused(HEAD "f (float[1,8] x) => (float[1,1,8] y) <float[1,1,1] k = {0.5}> { y = Max (x, k) }", USUAL, &options, NPUC_DIAG_E0704, "no integer form");
-  refused(HEAD "f (float[1,8] x) => (float[1,1,8] y) <float[1,1,1] k = {0.5}> { y = Div (x, k) }", USUAL, &options, NPUC_DIAG_E0704, "adds axes");
+  refused(HEAD "f (float[1,8] x) => (float[1,1,8] y) <float[1,1,1] k = {0.5}> { y = Max (x, k) }", USUAL, &options, NPUC_DIAG_E0704,
+          "no integer form");
+  refused(HEAD "f (float[1,8] x) => (float[1,1,8] y) <float[1,1,1] k = {0.5}> { y = Div (x, k) }", USUAL, &options, NPUC_DIAG_E0704,
+          "adds axes");
 }
 
 /* Observation is of float32: the rest would look as if it were always 0. */
@@ -390,8 +436,10 @@ static void an_input_that_is_an_output_keeps_its_name(void **state) {
 static void outputs_that_nothing_computes(void **state) {
   (void)state;
   quant_options options = npuc_quant_options_default();
-  refused(HEAD "f (float[1,4] x) => (float[1,4] y, float[2] k) <float[2] k = {0.5, -1.0}> { y = Relu (x) }", USUAL, &options, NPUC_DIAG_E0704, "is a constant");
-  refused(HEAD "f (float[1,4] x) => (float[1,4] y, bool[1,4] mask) { d, mask = Dropout (x)  y = Relu (d) }", USUAL, &options, NPUC_DIAG_E0704, "mask");
+  refused(HEAD "f (float[1,4] x) => (float[1,4] y, float[2] k) <float[2] k = {0.5, -1.0}> { y = Relu (x) }", USUAL, &options,
+          NPUC_DIAG_E0704, "is a constant");
+  refused(HEAD "f (float[1,4] x) => (float[1,4] y, bool[1,4] mask) { d, mask = Dropout (x)  y = Relu (d) }", USUAL, &options,
+          NPUC_DIAG_E0704, "mask");
 }
 
 static void bad_options(void **state) {
@@ -435,15 +483,22 @@ static void threads_do_not_matter(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_operator),       cmocka_unit_test(a_wrong_bias_is_seen),
-      cmocka_unit_test(symmetric_activations), cmocka_unit_test(softmax_has_its_own_scale),
-      cmocka_unit_test(relu_does_not_take_a_negative_range), cmocka_unit_test(bad_calibration),
-      cmocka_unit_test(bad_models),           cmocka_unit_test(reduce_over_last_axis_is_not_spatial),
-      cmocka_unit_test(outputs_that_nothing_computes), cmocka_unit_test(gemm_rows_are_no_columns),
-      cmocka_unit_test(one_number_of_more_axes),       cmocka_unit_test(other_floats),
+      cmocka_unit_test(every_operator),
+      cmocka_unit_test(a_wrong_bias_is_seen),
+      cmocka_unit_test(symmetric_activations),
+      cmocka_unit_test(softmax_has_its_own_scale),
+      cmocka_unit_test(relu_does_not_take_a_negative_range),
+      cmocka_unit_test(bad_calibration),
+      cmocka_unit_test(bad_models),
+      cmocka_unit_test(reduce_over_last_axis_is_not_spatial),
+      cmocka_unit_test(outputs_that_nothing_computes),
+      cmocka_unit_test(gemm_rows_are_no_columns),
+      cmocka_unit_test(one_number_of_more_axes),
+      cmocka_unit_test(other_floats),
       cmocka_unit_test(an_input_that_is_an_output_keeps_its_name),
       cmocka_unit_test(the_constant_input_is_named_not_the_first),
-      cmocka_unit_test(bad_options),          cmocka_unit_test(float_inside_is_found),
+      cmocka_unit_test(bad_options),
+      cmocka_unit_test(float_inside_is_found),
       cmocka_unit_test(threads_do_not_matter),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

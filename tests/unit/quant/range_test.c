@@ -193,8 +193,9 @@ static void names(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(parameters_in_closed_form),     cmocka_unit_test(half_to_even_at_the_boundary), cmocka_unit_test(percentile_of_uniform),
-      cmocka_unit_test(mse_is_as_good_as_brute_force), cmocka_unit_test(kl_equals_a_plain_search),     cmocka_unit_test(names),
+      cmocka_unit_test(parameters_in_closed_form), cmocka_unit_test(half_to_even_at_the_boundary),
+      cmocka_unit_test(percentile_of_uniform),     cmocka_unit_test(mse_is_as_good_as_brute_force),
+      cmocka_unit_test(kl_equals_a_plain_search),  cmocka_unit_test(names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,7 @@ static void depthwise_weights_keep_their_channels(void **state) {
       most = fmaxf(most, fabsf(back[i]));
     }
     largest = fmaxf(largest, most);
-    assert_true(most > 126.5 * scale && most < 127.5 * scale); /* the channel uses all of its int8 */
+    assert_true(most > 126.5 * scale && most < 127.5 * scale);                  /* the channel uses all of its int8 */
     if (c == CHANNELS - 1) assert_true(channel_sqnr(back, TAPS, largest) < 20); /* with one scale it would not */
   }
   npuc_quantized_release(&q);
@@ -92,7 +92,8 @@ static void depthwise_weights_keep_their_channels(void **state) {
 
 static void depthwise_per_channel_beats_per_tensor(void **state) {
   (void)state;
-  tensor inputs = load(CASES "P60-balanced/input_x.npy"), outputs = load(CASES "P60-balanced/output_y.npy"), coarse = load(CASES "P60-balanced/wrong_y.npy");
+  tensor inputs = load(CASES "P60-balanced/input_x.npy"), outputs = load(CASES "P60-balanced/output_y.npy"),
+         coarse = load(CASES "P60-balanced/wrong_y.npy");
   quantized q;
   const quant_options options = npuc_quant_options_default();
   npuc_quantized_create(CASES "P60-balanced/model.onnx", &inputs, &options, &q);

@@ -17,9 +17,7 @@ static tensor floats(const double *values, int64_t rows, int64_t columns) {
   return t;
 }
 
-static bool near(double a, double b) {
-  return fabs(a - b) <= 1e-12 * fabs(b);
-}
+static bool near(double a, double b) { return fabs(a - b) <= 1e-12 * fabs(b); }
 
 /* a = [1 2 3; 4 5 7], b = [1 2 4; 4 6 5]: d = [0 0 -1; 0 -1 2], by hand. */
 static void the_measures_are_their_formulas(void **state) {
@@ -32,7 +30,7 @@ static void the_measures_are_their_formulas(void **state) {
   assert_true(r.max_abs == 2.0);
   assert_true(near(r.max_rel, 0.4));
   assert_true(r.max_ref == 6.0);
-  assert_true(near(r.rmse, 1.0)); /* sqrt(6/6) */
+  assert_true(near(r.rmse, 1.0));                         /* sqrt(6/6) */
   assert_true(near(r.cosine, 98.0 / sqrt(104.0 * 98.0))); /* sum ab = 1+4+12+16+30+35 */
   assert_true(near(r.sqnr_db, 10.0 * log10(98.0 / 6.0)));
   assert_int_equal(r.rows, 2);
@@ -76,7 +74,8 @@ static void zeros_are_alike(void **state) {
 static void sums_over_samples_are_the_whole(void **state) {
   (void)state;
   const double x[] = {1, 2, 3, 4, 5, 7}, y[] = {1, 2.5, 3, 4.25, 5, 6};
-  tensor a = floats(x, 2, 3), b = floats(y, 2, 3), a1 = floats(x, 1, 3), b1 = floats(y, 1, 3), a2 = floats(x + 3, 1, 3), b2 = floats(y + 3, 1, 3);
+  tensor a = floats(x, 2, 3), b = floats(y, 2, 3), a1 = floats(x, 1, 3), b1 = floats(y, 1, 3), a2 = floats(x + 3, 1, 3),
+         b2 = floats(y + 3, 1, 3);
   comparison whole;
   comparison_sum sum = {0};
   assert_int_equal(npuc_compare(NULL, &a, &b, &whole), NPUC_OK);

@@ -53,8 +53,10 @@ static void every_finite_code_comes_back(void **state) {
     for (uint32_t code = 0; code < codes; code++) {
       double x = npuc_minifloat_decode(small_types[k], code);
       uint32_t back = npuc_minifloat_encode(small_types[k], x);
-      if (isnan(x)) assert_true(isnan(npuc_minifloat_decode(small_types[k], back)));
-      else if (!isinf(x)) assert_int_equal(back, code);
+      if (isnan(x))
+        assert_true(isnan(npuc_minifloat_decode(small_types[k], back)));
+      else if (!isinf(x))
+        assert_int_equal(back, code);
     }
   }
 }
@@ -123,8 +125,10 @@ static void the_range_ends_as_documented(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(eight_bit_floats_are_what_ml_dtypes_says), cmocka_unit_test(every_finite_code_comes_back),
-      cmocka_unit_test(sixteen_bit_floats_are_those_of_base),     cmocka_unit_test(encoding_takes_the_nearest_and_ties_to_even),
+      cmocka_unit_test(eight_bit_floats_are_what_ml_dtypes_says),
+      cmocka_unit_test(every_finite_code_comes_back),
+      cmocka_unit_test(sixteen_bit_floats_are_those_of_base),
+      cmocka_unit_test(encoding_takes_the_nearest_and_ties_to_even),
       cmocka_unit_test(the_range_ends_as_documented),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

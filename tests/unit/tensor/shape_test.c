@@ -12,9 +12,7 @@
 
 enum { N = -1, M = -2 }; /* symbols 0 and 1 */
 
-static shape of(int32_t rank, dim a, dim b, dim c) {
-  return (shape){.rank = rank, .dims = {a, b, c}};
-}
+static shape of(int32_t rank, dim a, dim b, dim c) { return (shape){.rank = rank, .dims = {a, b, c}}; }
 
 static void equality_needs_known_dims(void **state) {
   (void)state;

@@ -155,9 +155,12 @@ static void blobs_are_counted(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(setting_rounds_half_to_even_and_saturates), cmocka_unit_test(elements_are_read_at_any_alignment),
-      cmocka_unit_test(casting_follows_onnx),                      cmocka_unit_test(integers_become_floats_by_one_rounding),
-      cmocka_unit_test(equality_is_of_type_shape_and_bits),        cmocka_unit_test(impossible_sizes_are_refused),
+      cmocka_unit_test(setting_rounds_half_to_even_and_saturates),
+      cmocka_unit_test(elements_are_read_at_any_alignment),
+      cmocka_unit_test(casting_follows_onnx),
+      cmocka_unit_test(integers_become_floats_by_one_rounding),
+      cmocka_unit_test(equality_is_of_type_shape_and_bits),
+      cmocka_unit_test(impossible_sizes_are_refused),
       cmocka_unit_test(blobs_are_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -176,17 +176,16 @@ size_t npuc_arena_used(const arena *a) { return a->used; }
 void *npuc_buffer_create(size_t bytes) {
   enum { ALIGN = 64 };
   if (bytes > SIZE_MAX / 2) return NULL;
-  char *whole = calloc(1, bytes + ALIGN + sizeof(void *));
+  uintptr_t whole = (uintptr_t)calloc(1, bytes + ALIGN + sizeof whole);
   if (!whole) return NULL;
-  char *first = whole + sizeof(void *);
-  char *aligned = first + (ALIGN - (uintptr_t)first % ALIGN) % ALIGN;
-  memcpy(aligned - sizeof(void *), &whole, sizeof(void *));
-  return aligned;
+  uintptr_t aligned = (whole + sizeof whole + ALIGN - 1) / ALIGN * ALIGN;
+  memcpy((void *)(aligned - sizeof whole), &whole, sizeof whole);
+  return (void *)aligned;
 }
 
 void npuc_buffer_destroy(void *buffer) {
   if (!buffer) return;
-  void *whole;
-  memcpy(&whole, (char *)buffer - sizeof(void *), sizeof(void *));
-  free(whole);
+  uintptr_t whole;
+  memcpy(&whole, (char *)buffer - sizeof whole, sizeof whole);
+  free((void *)whole);
 }

@@ -94,22 +94,12 @@ void npuc_cli_random(uint64_t seed, uint64_t stream, tensor *t) {
   }
 }
 
-static bool has_symbol(const module *m, const char *symbol) {
-  const graph *g = m->graphs[0];
-  for (size_t i = 0; i < g->n_inputs; i++) {
-    const shape *s = &g->inputs[i]->shape;
-    for (int32_t k = 0; k < s->rank; k++)
-      if (dim_is_symbol(s->dims[k]) && strcmp(npuc_module_symbol_name(m, s->dims[k]), symbol) == 0) return true;
-  }
-  return false;
-}
-
 npuc_status npuc_cli_check_dims(cli *c, const module *m) {
   const symbol_binding *dims;
   size_t n;
   NPUC_TRY(npuc_cli_dims(c, "--dim", &dims, &n));
   for (size_t i = 0; i < n; i++)
-    if (!has_symbol(m, dims[i].symbol))
+    if (!npuc_graph_has_input_symbol(m->graphs[0], dims[i].symbol))
       return npuc_fail(c->diag, NPUC_DIAG_E0502, &(diag_place){.attribute = "--dim"}, "no input of the model has a dim named '%s'",
                        dims[i].symbol);
   return NPUC_OK;

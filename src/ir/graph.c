@@ -27,6 +27,15 @@ value *npuc_graph_value(const graph *g, const char *name) { return npuc_map_get(
 
 node *npuc_graph_node(const graph *g, const char *name) { return npuc_map_get(g->node_names, name); }
 
+bool npuc_graph_has_input_symbol(const graph *g, const char *symbol) {
+  for (size_t i = 0; i < g->n_inputs; i++) {
+    const shape *s = &g->inputs[i]->shape;
+    for (int32_t k = 0; k < s->rank; k++)
+      if (dim_is_symbol(s->dims[k]) && strcmp(npuc_module_symbol_name(g->module, s->dims[k]), symbol) == 0) return true;
+  }
+  return false;
+}
+
 /* -- values -- */
 
 value *npuc_graph_add_value(graph *g, const char *name, dtype type, const shape *s) {

@@ -125,6 +125,8 @@ dim npuc_module_fresh_symbol(module *m);
 graph *npuc_graph_create(module *m, const char *name);     /* appended to m->graphs */
 value *npuc_graph_value(const graph *g, const char *name); /* NULL if none */
 node *npuc_graph_node(const graph *g, const char *name);
+/* Whether a dim of an input is the symbol called so. */
+bool npuc_graph_has_input_symbol(const graph *g, const char *symbol);
 /* `name` when free among values and nodes, else the first free of name_1, name_2 ... (interned). Depends on the present names only, not on history. */
 const char *npuc_graph_unique_name(graph *g, const char *name);
 

@@ -119,7 +119,7 @@ const char *npuc_isa_check_modified(const instr *idx, const instr *in) {
   if (!npuc_isa_is_unit(in)) return "IDX before a control instruction";
   unsigned count;
   const isa_field *fields = npuc_isa_fields((isa_op)in->op, &count);
-  for (int64_t k = 0; k < idx->f[NPU_IDX_n]; k++) {
+  for (int64_t k = 0; k < 3 && k < idx->f[NPU_IDX_n]; k++) {
     unsigned i = 0;
     while (i < count && fields[i].low != idx->f[bits[k]]) i++;
     if (i == count || fields[i].mark == ISA_MARK_PLAIN) return "IDX names no address or count";

@@ -31,7 +31,7 @@ static npuc_status entry_is_damaged(diag *d, arena *a, const char *path, const c
   size_t n = npuc_file_size(file);
   XXH128_hash_t h = XXH3_128bits(n ? npuc_file_bytes(file) : (const uint8_t *)"", n);
   npuc_file_release(file);
-  *out_damaged = strncmp(name, npuc_arena_printf(a, "%016" PRIx64 "%016" PRIx64, (uint64_t)h.high64, (uint64_t)h.low64), 32) != 0;
+  *out_damaged = memcmp(name, npuc_arena_printf(a, "%016" PRIx64 "%016" PRIx64, (uint64_t)h.high64, (uint64_t)h.low64), 32) != 0;
   return NPUC_OK;
 }
 

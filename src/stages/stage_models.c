@@ -77,21 +77,11 @@ npuc_status npuc_apply_dims(build *b, module *m) {
   return NPUC_OK;
 }
 
-static bool has_symbol(const module *m, const char *symbol) {
-  const graph *g = m->graphs[0];
-  for (size_t i = 0; i < g->n_inputs; i++) {
-    const shape *s = &g->inputs[i]->shape;
-    for (int32_t k = 0; k < s->rank; k++)
-      if (dim_is_symbol(s->dims[k]) && strcmp(npuc_module_symbol_name(m, s->dims[k]), symbol) == 0) return true;
-  }
-  return false;
-}
-
 npuc_status npuc_check_dims(build *b, const module *m) {
   const graph *g = m->graphs[0];
   for (size_t i = 0; i < b->options.n_dims; i++) {
     const char *symbol = b->options.dims[i].symbol;
-    if (!has_symbol(m, symbol))
+    if (!npuc_graph_has_input_symbol(m->graphs[0], symbol))
       return npuc_fail(b->diag, NPUC_DIAG_E0502, &(diag_place){.attribute = "--dim"}, "no input of the model has a dim named '%s'", symbol);
   }
   const char **names = (const char **)npuc_arena_array(b->arena, g->n_inputs + 1, sizeof(char *));

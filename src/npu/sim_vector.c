@@ -219,7 +219,7 @@ static bool move(machine *m, const instr *in) {
     const uint8_t *from = span(m, place(a, in->f[NPU_VMOV_src], i % nx, i / nx), lanes);
     uint8_t *to = span(m, place(d, in->f[NPU_VMOV_dst], i % nx, i / nx), lanes);
     if (!from || !to) return false;
-    uint8_t line[NPU_MAX_LANES];
+    uint8_t line[NPU_MAX_LANES] = {0};
     for (uint32_t j = 0; j < lanes; j++) {
       if (op == 0)
         line[j] = from[j];
@@ -244,7 +244,7 @@ static bool binary(machine *m, const instr *in) {
     const uint8_t *right = span(m, place(b, in->f[NPU_VBIN_b], i % nx, i / nx), lanes);
     uint8_t *to = span(m, place(d, in->f[NPU_VBIN_dst], i % nx, i / nx), lanes);
     if (!left || !right || !to) return false;
-    uint8_t line[NPU_MAX_LANES];
+    uint8_t line[NPU_MAX_LANES] = {0};
     for (uint32_t j = 0; j < lanes; j++) {
       int64_t va = operand(a, left, NULL, j), vb = operand(b, right, NULL, j);
       int64_t product = op == 0 ? va * p->m[j] + vb * p->mb : va * vb * p->m[j];
@@ -375,7 +375,7 @@ static bool select_index(machine *m, const instr *in) {
     uint8_t *to = span(m, place(d, in->f[NPU_VSEL_dst], ix, iy), lanes);
     if (!from || !to) return false;
     int64_t bound = (int64_t)m->registers[in->f[NPU_VSEL_reg]] + (in->f[NPU_VSEL_step] ? ix : 0);
-    uint8_t line[NPU_MAX_LANES];
+    uint8_t line[NPU_MAX_LANES] = {0};
     for (uint32_t j = 0; j < lanes; j++)
       line[j] = in->f[NPU_VSEL_first] + iy * m->arch.n + j <= bound ? from[j] : (uint8_t)in->f[NPU_VSEL_value];
     memcpy(to, line, lanes);

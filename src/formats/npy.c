@@ -162,11 +162,11 @@ static bool find_header(const uint8_t *p, size_t n, size_t *out_begin, size_t *o
   return true;
 }
 
-npuc_status npuc_npy_parse(diag *d, const char *name, blob *owner, tensor *out_tensor) {
+npuc_status npuc_npy_parse(diag *d, const char *name, blob *owner, const void *bytes, size_t n, tensor *out_tensor) {
   *out_tensor = (tensor){0};
   diag_place place = {.file = name};
-  const uint8_t *p = npuc_blob_data(owner);
-  size_t n = npuc_blob_size(owner), begin, data;
+  const uint8_t *p = bytes;
+  size_t begin, data;
   if (!p || !find_header(p, n, &begin, &data))
     return fail_npy(d, name, "it is no .npy file of version 1 to 3, or it is cut off inside its header");
   header h = {.at = (const char *)p + begin, .end = (const char *)p + data};
@@ -196,7 +196,7 @@ npuc_status npuc_npy_read(diag *d, const char *path, tensor *out_tensor) {
   NPUC_TRY(npuc_file_map(d, path, &file));
   blob *b = npuc_blob_from_file(file);
   npuc_file_release(file);
-  npuc_status status = npuc_npy_parse(d, path, b, out_tensor);
+  npuc_status status = npuc_npy_parse(d, path, b, npuc_blob_data(b), npuc_blob_size(b), out_tensor);
   npuc_blob_release(b);
   return status;
 }

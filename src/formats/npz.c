@@ -1,91 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An archive says how large each member becomes; deflate cannot expand more than about 1032 times, so a member that promises more lies, and is refused before memory
- * is asked for. */
+/* Every member of the archive is one array; anything else in it is refused, so that a slip in a name is not a missing array. */
 #include "formats/npz.h"
 
-#include <minizip/unzip.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/npy.h"
+#include "formats/zip.h"
 
-enum { MAX_EXPANSION = 1032, MAX_MEMBERS = 65536, NAME_BYTES = 512 };
-
-static npuc_status fail_npz(diag *d, const char *path, const char *member, const char *reason) {
-  diag_place place = {.file = path, .node = member};
-  return npuc_fail(d, NPUC_DIAG_E0212, &place, "%s", reason);
-}
-
-static npuc_status read_bytes(diag *d, const char *path, const char *member, unzFile zip, uint64_t bytes, blob **out) {
-  blob *b = npuc_blob_create(bytes ? (size_t)bytes : 1);
-  if (!b) return npuc_fail(d, NPUC_DIAG_E0002, NULL, "%llu bytes for %s of %s", (unsigned long long)bytes, member, path);
-  uint8_t *to = npuc_blob_data(b);
-  uint64_t done = 0;
-  while (done < bytes) {
-    uint64_t left = bytes - done;
-    int got = unzReadCurrentFile(zip, to + done, (unsigned)(left < 1u << 30 ? left : 1u << 30));
-    if (got <= 0) break;
-    done += (unsigned)got;
+static npuc_status read_member(diag *d, const char *path, const zip_archive *z, const zip_member *m, npz_entry *out) {
+  size_t n = strlen(m->name);
+  if (n < 5 || strcmp(m->name + n - 4, ".npy") != 0) {
+    diag_place place = {.file = path, .node = m->name};
+    return npuc_fail(d, NPUC_DIAG_E0212, &place, "a member is no .npy array");
   }
-  if (done == bytes) {
-    *out = b;
-    return NPUC_OK;
-  }
-  npuc_blob_release(b);
-  return fail_npz(d, path, member, "the member's compressed data is damaged or cut off");
-}
-
-static npuc_status read_member(diag *d, const char *path, unzFile zip, uint64_t archive_bytes, npz_entry *out) {
-  char name[NAME_BYTES];
-  unz_file_info64 info;
-  if (unzGetCurrentFileInfo64(zip, &info, name, sizeof name, NULL, 0, NULL, 0) != UNZ_OK)
-    return fail_npz(d, path, NULL, "its directory is damaged");
-  name[sizeof name - 1] = '\0';
-  size_t n = strlen(name);
-  if (n < 5 || strcmp(name + n - 4, ".npy") != 0) return fail_npz(d, path, name, "a member is no .npy array");
-  if (info.compressed_size > archive_bytes || info.uncompressed_size / MAX_EXPANSION > info.compressed_size) {
-    return fail_npz(d, path, name, "the member claims more bytes than its compressed data can hold");
-  }
-  if (unzOpenCurrentFile(zip) != UNZ_OK)
-    return fail_npz(d, path, name, "the member cannot be opened (damaged, encrypted, or compressed by another method than deflate)");
-  blob *b = NULL;
-  npuc_status status = read_bytes(d, path, name, zip, info.uncompressed_size, &b);
-  int closed = unzCloseCurrentFile(zip);
-  if (status == NPUC_OK && closed == UNZ_CRCERROR) status = fail_npz(d, path, name, "the member's checksum is wrong");
-  if (status == NPUC_OK) status = npuc_npy_parse(d, path, b, &out->array);
-  npuc_blob_release(b);
+  blob *owner;
+  const uint8_t *data;
+  NPUC_TRY(npuc_zip_read(d, z, m, true, &owner, &data));
+  npuc_status status = npuc_npy_parse(d, path, owner, data, (size_t)m->bytes, &out->array);
+  npuc_blob_release(owner);
   if (status != NPUC_OK) return status;
   char *kept = npuc_xcalloc(1, n - 3);
-  memcpy(kept, name, n - 4);
+  memcpy(kept, m->name, n - 4);
   out->name = kept;
   return NPUC_OK;
 }
 
-static npuc_status read_members(diag *d, const char *path, unzFile zip, uint64_t archive_bytes, npz *out) {
-  unz_global_info64 global;
-  if (unzGetGlobalInfo64(zip, &global) != UNZ_OK || global.number_entry > MAX_MEMBERS || global.number_entry > archive_bytes / 46) {
-    return fail_npz(d, path, NULL, "its directory is damaged");
-  }
-  size_t capacity = (size_t)global.number_entry;
-  out->entries = npuc_xcalloc(capacity ? capacity : 1, sizeof *out->entries);
-  for (int at = capacity ? unzGoToFirstFile(zip) : UNZ_END_OF_LIST_OF_FILE; at != UNZ_END_OF_LIST_OF_FILE; at = unzGoToNextFile(zip)) {
-    if (at != UNZ_OK || out->n == capacity) return fail_npz(d, path, NULL, "its directory is damaged");
-    NPUC_TRY(read_member(d, path, zip, archive_bytes, &out->entries[out->n]));
-    out->n++;
-  }
+static npuc_status read_members(diag *d, const char *path, const zip_archive *z, npz *out) {
+  size_t n = npuc_zip_count(z);
+  out->entries = npuc_xcalloc(n ? n : 1, sizeof *out->entries);
+  for (; out->n < n; out->n++) NPUC_TRY(read_member(d, path, z, npuc_zip_at(z, out->n), &out->entries[out->n]));
   return NPUC_OK;
 }
 
 npuc_status npuc_npz_read(diag *d, const char *path, npz *out_npz) {
   *out_npz = (npz){0};
-  mapped_file *file; /* for its size, and for the system's own reason when it is not there */
+  mapped_file *file;
   NPUC_TRY(npuc_file_map(d, path, &file));
-  uint64_t bytes = npuc_file_size(file);
+  blob *b = npuc_blob_from_file(file);
   npuc_file_release(file);
-  unzFile zip = unzOpen64(path);
-  if (!zip) return fail_npz(d, path, NULL, "it is no zip archive, or it is cut off");
-  npuc_status status = read_members(d, path, zip, bytes, out_npz);
-  (void)unzClose(zip);
+  zip_archive *z;
+  npuc_status status = npuc_zip_open(d, path, b, npuc_blob_data(b), npuc_blob_size(b), &z);
+  npuc_blob_release(b);
+  if (status != NPUC_OK) return status;
+  status = read_members(d, path, z, out_npz);
+  npuc_zip_close(z);
   if (status != NPUC_OK) npuc_npz_release(out_npz);
   return status;
 }

@@ -15,7 +15,7 @@ typedef struct npz {
   size_t n;
 } npz;
 
-/* All of it is read into memory. On failure nothing is kept. */
+/* Stored members are views into the mapped file, deflated ones are inflated. On failure nothing is kept. */
 npuc_status npuc_npz_read(diag *d, const char *path, npz *out_npz) NPUC_MUST_USE;
 void npuc_npz_release(npz *z);
 /* NULL when there is none. */

@@ -62,6 +62,23 @@ typedef struct binary_i8 {
 } binary_i8;
 typedef void binary_i8_kernel(const binary_i8 *p, const uint8_t *a, size_t a_step, const uint8_t *b, size_t b_step, uint8_t *y, size_t n);
 
+/* -- what calibration counts -- */
+
+/* Extends [*lo, *hi] by the n elements; false, and nothing said, when one of them is NaN or infinite. */
+typedef bool bounds_f32_kernel(const float *x, size_t n, float *lo, float *hi);
+/* bins[floor(x[i] * scale)]++; each quotient lies in -HISTOGRAM_HALF .. HISTOGRAM_HALF - 1. The HISTOGRAM_SPARE counters behind the
+ * last bin are the kernel's to use, 0 before and after. */
+enum { HISTOGRAM_HALF = 4096, HISTOGRAM_SPARE = 8 };
+typedef void histogram_f32_kernel(const float *x, size_t n, float scale, uint64_t *bins);
+/* sums[i] += x[i]. */
+typedef void accumulate_f64_kernel(const float *x, size_t n, double *sums);
+/* Sum of count[i] * (centre[i] - scale * clamp(rint(centre[i] * inverse), lo, hi))^2: eight lanes, lane i mod 8 takes element i, then
+ * lane k + lane k + 4, then (0 + 2) + (1 + 3). */
+typedef struct grid_f64 {
+  double inverse, scale, lo, hi;
+} grid_f64;
+typedef double grid_error_f64_kernel(const grid_f64 *g, const double *centre, const double *count, size_t n);
+
 typedef struct kernel_set {
   cpu_level level;
   int32_t lanes; /* outputs in one vector of the conv tiles */

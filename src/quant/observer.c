@@ -6,8 +6,9 @@
 
 enum { SMALLEST_K = -120 }; /* so that 2^-k is a normal float */
 
-void npuc_observer_init(observer *o) {
+void npuc_observer_init(observer *o, const kernel_set *kernels) {
   memset(o, 0, sizeof *o);
+  o->kernels = kernels;
   o->min = INFINITY;
   o->max = -INFINITY;
   o->finite = true;
@@ -40,24 +41,16 @@ static void widen(observer *o, int32_t k) {
 
 void npuc_observer_add(observer *o, const float *values, size_t n) {
   float lo = o->min, hi = o->max;
-  for (size_t i = 0; i < n; i++) {
-    if (!isfinite(values[i])) {
-      o->finite = false;
-      return;
-    }
-    lo = values[i] < lo ? values[i] : lo;
-    hi = values[i] > hi ? values[i] : hi;
-  }
   if (n == 0) return;
+  if (!o->kernels->bounds_f32(values, n, &lo, &hi)) {
+    o->finite = false;
+    return;
+  }
   widen(o, width_for(fmaxf(fabsf(lo), fabsf(hi))));
   o->min = lo;
   o->max = hi;
-  float scale = ldexpf(1.0f, -o->k);
-  for (size_t i = 0; i < n; i++) {
-    int32_t bin = (int32_t)floorf(values[i] * scale);
-    /* A negative power of two lies on its own bin's edge: -4096 is in, and nothing is outside. */
-    o->bins[bin + OBSERVER_HALF]++;
-  }
+  /* A negative power of two lies on its own bin's edge: -4096 is in, and nothing is outside. */
+  o->kernels->histogram_f32(values, n, ldexpf(1.0f, -o->k), o->bins + OBSERVER_HALF);
   o->count += n;
 }
 

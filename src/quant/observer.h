@@ -11,17 +11,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { OBSERVER_HALF = 4096, OBSERVER_BINS = 2 * OBSERVER_HALF };
+#include "kernels/kernels.h"
+
+enum { OBSERVER_HALF = HISTOGRAM_HALF, OBSERVER_BINS = 2 * OBSERVER_HALF };
 
 typedef struct observer {
+  const kernel_set *kernels;
   float min, max; /* +inf, -inf while count is 0 */
   uint64_t count;
   bool finite; /* no NaN or infinity so far */
   int32_t k;   /* binary logarithm of the bins' width */
-  uint64_t bins[OBSERVER_BINS];
+  uint64_t bins[OBSERVER_BINS + HISTOGRAM_SPARE];
 } observer;
 
-void npuc_observer_init(observer *o);
+void npuc_observer_init(observer *o, const kernel_set *kernels);
 void npuc_observer_add(observer *o, const float *values, size_t n);
 void npuc_observer_merge(observer *o, const observer *more);
 /* Centre of bin i (0 .. OBSERVER_BINS - 1). */

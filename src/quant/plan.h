@@ -74,6 +74,7 @@ typedef struct plan {
   plan_node *nodes; /* in graph order */
   size_t n_nodes;
   plan_value *values; /* g->next_value_id entries */
+  kernel_set kernels;
   uint64_t samples;
 } plan;
 

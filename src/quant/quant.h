@@ -30,10 +30,14 @@ typedef struct quant_options {
 /* mse, uint8 asymmetric, 31 bits, bias correction. */
 quant_options npuc_quant_options_default(void);
 
-/* Samples, one after the other. `inputs` has one entry for each graph input, in order; the callback sets them to tensors that stay valid until its next call,
- * or sets *out_more to false. */
+/* Samples by number. Both callbacks are called from several threads where the options have a pool; without one, in order.
+ *
+ * `read` fills `inputs`, one for each graph input, of its type and shape; or sets them to tensors that stay valid until the same thread's next call.
+ * `ran`, where it is not NULL, sees what the float graph gave for each sample. */
 typedef struct quant_samples {
-  npuc_status (*next)(void *user, diag *d, tensor *inputs, bool *out_more);
+  size_t count;
+  npuc_status (*read)(void *user, diag *d, size_t index, tensor *inputs);
+  npuc_status (*ran)(void *user, diag *d, size_t index, const tensor *outputs);
   void *user;
 } quant_samples;
 

@@ -63,21 +63,16 @@ static void fill(const observer *o, filled *out) {
   }
 }
 
-static double grid_error(const filled *f, const qparams *p) {
-  double sum = 0, scale = (double)p->scale, inverse = 1 / scale, lo = p->lo - p->zero_point, hi = p->hi - p->zero_point;
-  for (int32_t i = 0; i < f->n; i++) {
-    double q = rint(f->centre[i] * inverse);
-    q = q < lo ? lo : q > hi ? hi : q;
-    double d = f->centre[i] - q * scale;
-    sum += f->count[i] * d * d;
-  }
-  return sum;
+static double grid_error(const observer *o, const filled *f, const qparams *p) {
+  double scale = (double)p->scale;
+  grid_f64 g = {.inverse = 1 / scale, .scale = scale, .lo = p->lo - p->zero_point, .hi = p->hi - p->zero_point};
+  return o->kernels->grid_error_f64(&g, f->centre, f->count, (size_t)f->n);
 }
 
 double npuc_range_mse(const observer *o, const qparams *p) {
   filled f;
   fill(o, &f);
-  return o->count ? grid_error(&f, p) / (double)o->count : 0;
+  return o->count ? grid_error(o, &f, p) / (double)o->count : 0;
 }
 
 /* The value below which `share` of the observations lie, linear inside a bin. */
@@ -102,10 +97,10 @@ static quant_range choose_percentile(const observer *o, double percentile) {
   return (quant_range){quantile(o, tail), quantile(o, 1 - tail)};
 }
 
-static double range_error(const filled *f, quant_range r, quant_grid grid) {
+static double range_error(const observer *o, const filled *f, quant_range r, quant_grid grid) {
   bool constant;
   qparams p = npuc_range_qparams(r, grid, &constant);
-  return grid_error(f, &p);
+  return grid_error(o, f, &p);
 }
 
 enum { MSE_STEPS = 100, MSE_LEAST = 30, MSE_ROUNDS = 3 };
@@ -116,7 +111,7 @@ static quant_range choose_mse(const observer *o, quant_grid grid) {
   fill(o, &f);
   double low = fmin((double)o->min, 0), high = fmax((double)o->max, 0);
   quant_range best = {low, high};
-  double least = range_error(&f, best, grid);
+  double least = range_error(o, &f, best, grid);
   for (int round = 0; round < MSE_ROUNDS; round++) {
     bool improved = false;
     for (int side = 0; side < 2; side++) {
@@ -128,7 +123,7 @@ static quant_range choose_mse(const observer *o, quant_grid grid) {
         } else {
           r.lo = low * j / MSE_STEPS;
         }
-        double e = range_error(&f, r, grid);
+        double e = range_error(o, &f, r, grid);
         if (e < least) {
           least = e;
           best = r;

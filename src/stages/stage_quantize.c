@@ -76,24 +76,19 @@ static npuc_status gate_accuracy(stage_work *w, const graph *floats, const graph
 }
 
 /* SQNR of the dequantized outputs over the calibration samples, all outputs together the weakest. */
-typedef struct sqnr_state {
-  const graph *integers;
-  size_t n;
-  tensor *kept;
-  comparison_sum *sums;
-} sqnr_state;
-
 enum { SQNR_SAMPLES = 256 };
 
-static npuc_status keep_float(void *user, diag *d, size_t index, const tensor *inputs, const tensor *outputs) {
-  (void)inputs;
-  sqnr_state *s = user;
-  for (size_t k = 0; k < s->integers->n_outputs; k++) {
-    tensor *t = &s->kept[index * s->integers->n_outputs + k];
-    NPUC_TRY(npuc_tensor_cast(d, &outputs[k], DTYPE_F32, t));
-  }
-  return NPUC_OK;
-}
+/* What the float graph gave for the first samples, kept while calibration runs it. */
+typedef struct kept_floats {
+  size_t n_samples, n_outputs;
+  tensor *tensors; /* [n_samples, n_outputs], float32 */
+} kept_floats;
+
+typedef struct sqnr_state {
+  const graph *integers;
+  const kept_floats *kept;
+  comparison_sum *sums;
+} sqnr_state;
 
 static npuc_status add_integer(void *user, diag *d, size_t index, const tensor *inputs, const tensor *outputs) {
   (void)inputs;
@@ -101,25 +96,21 @@ static npuc_status add_integer(void *user, diag *d, size_t index, const tensor *
   for (size_t k = 0; k < s->integers->n_outputs; k++) {
     tensor real = {0};
     npuc_status status = npuc_dequantized(d, s->integers->outputs[k]->quant, &outputs[k], &real);
-    if (status == NPUC_OK) status = npuc_compare_add(d, &s->sums[k], &real, &s->kept[index * s->integers->n_outputs + k]);
+    if (status == NPUC_OK) status = npuc_compare_add(d, &s->sums[k], &real, &s->kept->tensors[index * s->kept->n_outputs + k]);
     npuc_tensor_release(&real);
     NPUC_TRY(status);
   }
   return NPUC_OK;
 }
 
-static npuc_status run_calibration(stage_work *w, const graph *g, sqnr_state *s, consume_function *consume) {
+static npuc_status run_integers(stage_work *w, const graph *g, sqnr_state *s) {
   build *b = w->b;
   runner *r = NULL;
   dataset *data = NULL;
   NPUC_TRY(npuc_runner_create(b->diag, b->pool, g, &r));
   npuc_status status = npuc_build_dataset(b, b->options.calib, r, &data);
-  if (status == NPUC_OK) {
-    size_t n = npuc_dataset_count(data);
-    s->n = n < SQNR_SAMPLES ? n : SQNR_SAMPLES;
-    if (!s->kept) s->kept = npuc_xcalloc(s->n * s->integers->n_outputs + 1, sizeof(tensor));
-    status = npuc_runner_run(r, b->diag, b->progress, "gate", 0, s->n, npuc_sample_of_dataset, data, consume, s);
-  }
+  if (status == NPUC_OK)
+    status = npuc_runner_run(r, b->diag, b->progress, "gate", 0, s->kept->n_samples, npuc_sample_of_dataset, data, add_integer, s);
   npuc_dataset_destroy(data);
   npuc_runner_destroy(r);
   return status;
@@ -160,19 +151,16 @@ static npuc_status judge_sqnr(stage_work *w, const sqnr_state *s) {
   if (pass) return NPUC_OK;
   npuc_status status =
       npuc_fail(w->b->diag, NPUC_DIAG_E0915, &(diag_place){.file = w->b->path, .node = name},
-                "the output's SQNR over %zu calibration samples is %.1f dB; %.0f dB are needed", s->n, worst, least_sqnr_db);
+                "the output's SQNR over %zu calibration samples is %.1f dB; %.0f dB are needed", s->kept->n_samples, worst, least_sqnr_db);
   npuc_fix(w->b->diag, "npuc quantize %s --set quantize.observer=mse", w->b->path);
   npuc_fix(w->b->diag, "npuc quantize %s --eval DATA --max-drop 0.5", w->b->path);
   return status;
 }
 
-static npuc_status gate_sqnr(stage_work *w, const graph *floats, const graph *integers) {
-  sqnr_state s = {.integers = integers, .sums = npuc_xcalloc(integers->n_outputs + 1, sizeof(comparison_sum))};
-  npuc_status status = run_calibration(w, floats, &s, keep_float);
-  if (status == NPUC_OK) status = run_calibration(w, integers, &s, add_integer);
+static npuc_status gate_sqnr(stage_work *w, const graph *integers, const kept_floats *kept) {
+  sqnr_state s = {.integers = integers, .kept = kept, .sums = npuc_xcalloc(integers->n_outputs + 1, sizeof(comparison_sum))};
+  npuc_status status = run_integers(w, integers, &s);
   if (status == NPUC_OK) status = judge_sqnr(w, &s);
-  for (size_t i = 0; s.kept && i < s.n * integers->n_outputs; i++) npuc_tensor_release(&s.kept[i]);
-  free(s.kept);
   free(s.sums);
   return status;
 }
@@ -196,12 +184,12 @@ static npuc_status gate_placement(stage_work *w, const module *integers) {
   return status;
 }
 
-static npuc_status gate(stage_work *w, const module *floats, const module *integers) {
+static npuc_status gate(stage_work *w, const module *floats, const module *integers, const kept_floats *kept) {
   NPUC_TRY(npuc_quant_check_integer_only(w->b->diag, integers->graphs[0]));
   json_object_set_new(w->gate, "integer_only", json_true());
   NPUC_TRY(gate_placement(w, integers));
   if (w->b->options.eval) return gate_accuracy(w, floats->graphs[0], integers->graphs[0]);
-  return gate_sqnr(w, floats->graphs[0], integers->graphs[0]);
+  return gate_sqnr(w, integers->graphs[0], kept);
 }
 
 /* -- the stage -- */
@@ -224,29 +212,31 @@ static json_t *layers_json(const quant_report *r) {
   return list;
 }
 
-/* The dataset, sample after sample. */
 typedef struct calibration {
   const dataset *data;
-  tensor *inputs;
-  size_t n_inputs, index;
+  kept_floats *kept;
 } calibration;
 
-static npuc_status next_sample(void *user, diag *d, tensor *inputs, bool *out_more) {
-  calibration *c = user;
-  *out_more = c->index < npuc_dataset_count(c->data);
-  if (!*out_more) return NPUC_OK;
-  NPUC_TRY(npuc_dataset_sample(c->data, d, c->index++, c->inputs));
-  for (size_t i = 0; i < c->n_inputs; i++) {
-    inputs[i] = c->inputs[i];
-    inputs[i].owner = NULL;
-  }
+static npuc_status read_sample(void *user, diag *d, size_t index, tensor *inputs) {
+  const calibration *c = user;
+  return npuc_dataset_sample(c->data, d, index, inputs);
+}
+
+static npuc_status keep_outputs(void *user, diag *d, size_t index, const tensor *outputs) {
+  const calibration *c = user;
+  for (size_t k = 0; k < c->kept->n_outputs && index < c->kept->n_samples; k++)
+    NPUC_TRY(npuc_tensor_cast(d, &outputs[k], DTYPE_F32, &c->kept->tensors[index * c->kept->n_outputs + k]));
   return NPUC_OK;
 }
 
-static npuc_status calibrate_on(stage_work *w, const module *floats, const quant_options *options, calibration *c, const sample_port *ports,
-                                module **out_integer, module **out_qdq) {
-  for (size_t i = 0; i < c->n_inputs; i++) NPUC_TRY(npuc_tensor_create(w->b->diag, ports[i].type, &ports[i].shape, &c->inputs[i]));
-  quant_samples samples = {.next = next_sample, .user = c};
+static npuc_status calibrate_on(stage_work *w, const module *floats, const quant_options *options, calibration *c, module **out_integer,
+                                module **out_qdq) {
+  quant_samples samples = {.count = npuc_dataset_count(c->data), .read = read_sample, .ran = keep_outputs, .user = c};
+  if (w->b->options.eval == NULL) {
+    c->kept->n_samples = samples.count < SQNR_SAMPLES ? samples.count : SQNR_SAMPLES;
+    c->kept->n_outputs = floats->graphs[0]->n_outputs;
+    c->kept->tensors = NPUC_NEW_ARRAY(w->b->arena, c->kept->n_samples * c->kept->n_outputs + 1, tensor);
+  }
   quant_report *report = npuc_quant_report_create();
   npuc_status status = npuc_quantize(w->b->diag, floats, options, &samples, out_integer, out_qdq, report);
   if (status == NPUC_OK) {
@@ -258,22 +248,23 @@ static npuc_status calibrate_on(stage_work *w, const module *floats, const quant
   return status;
 }
 
-static npuc_status calibrate(stage_work *w, const module *floats, const quant_options *options, module **out_integer, module **out_qdq) {
+static npuc_status calibrate(stage_work *w, const module *floats, const quant_options *options, kept_floats *kept, module **out_integer,
+                             module **out_qdq) {
   build *b = w->b;
   runner *r = NULL; /* only for the ports */
   dataset *data = NULL;
-  calibration c = {0};
   NPUC_TRY(npuc_runner_create(b->diag, NULL, floats->graphs[0], &r));
-  const sample_port *ports = npuc_runner_ports(r, &c.n_inputs);
   npuc_status status = npuc_build_dataset(b, b->options.calib, r, &data);
   if (status == NPUC_OK) status = npuc_dataset_check(data, b->diag, npuc_dataset_count(data));
-  c.data = data;
-  c.inputs = NPUC_NEW_ARRAY(b->arena, c.n_inputs + 1, tensor);
-  if (status == NPUC_OK) status = calibrate_on(w, floats, options, &c, ports, out_integer, out_qdq);
-  for (size_t i = 0; i < c.n_inputs; i++) npuc_tensor_release(&c.inputs[i]);
+  calibration c = {.data = data, .kept = kept};
+  if (status == NPUC_OK) status = calibrate_on(w, floats, options, &c, out_integer, out_qdq);
   npuc_dataset_destroy(data);
   npuc_runner_destroy(r);
   return status;
+}
+
+static void release_floats(kept_floats *kept) {
+  for (size_t i = 0; i < kept->n_samples * kept->n_outputs; i++) npuc_tensor_release(&kept->tensors[i]);
 }
 
 static npuc_status write_qdq(stage_work *w, const module *qdq) {
@@ -283,10 +274,10 @@ static npuc_status write_qdq(stage_work *w, const module *qdq) {
   return NPUC_OK;
 }
 
-static npuc_status gate_written(stage_work *w, const module *floats) {
+static npuc_status gate_written(stage_work *w, const module *floats, const kept_floats *kept) {
   module *written = NULL;
   NPUC_TRY(npuc_stage_model(w, STAGE_QUANTIZE, &written));
-  npuc_status status = gate(w, floats, written);
+  npuc_status status = gate(w, floats, written, kept);
   npuc_module_destroy(written);
   return status;
 }
@@ -303,16 +294,18 @@ static npuc_status check_runs(const stage_work *w, const module *integers) {
 static npuc_status quantize(stage_work *w, const module *floats) {
   quant_options options;
   module *integers = NULL, *qdq = NULL;
+  kept_floats kept = {0};
   npu_arch arch;
   NPUC_TRY(npuc_stage_arch(w, &arch));
   NPUC_TRY(quantization_of(w, &options));
-  npuc_status status = calibrate(w, floats, &options, &integers, &qdq);
+  npuc_status status = calibrate(w, floats, &options, &kept, &integers, &qdq);
   if (status == NPUC_OK && w->b->tamper) status = w->b->tamper(w->b->tamper_user, w->stage, integers, NULL);
   if (status == NPUC_OK) status = check_runs(w, integers);
   if (status == NPUC_OK) npuc_npu_place_graph(&arch, integers->graphs[0]);
   if (status == NPUC_OK) status = npuc_stage_write(w, integers);
   if (status == NPUC_OK) status = write_qdq(w, qdq);
-  if (status == NPUC_OK) status = gate_written(w, floats);
+  if (status == NPUC_OK) status = gate_written(w, floats, &kept);
+  release_floats(&kept);
   if (status != NPUC_OK && w->n_outputs) {
     for (size_t i = 0; i < w->n_outputs; i++)
       if (npuc_path_remove(w->b->diag, npuc_path_join(w->b->arena, w->b->path, w->outputs[i])) != NPUC_OK) break;

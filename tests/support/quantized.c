@@ -12,11 +12,6 @@
 #include "import/onnx/onnx.h"
 #include "passes/pass.h"
 
-typedef struct feeder {
-  const tensor *samples;
-  int64_t next;
-} feeder;
-
 tensor npuc_quantized_sample(const tensor *samples, int64_t index) {
   tensor one = *samples;
   one.shape.dims[0] = 1;
@@ -25,11 +20,9 @@ tensor npuc_quantized_sample(const tensor *samples, int64_t index) {
   return one;
 }
 
-static npuc_status feed(void *user, diag *d, tensor *inputs, bool *out_more) {
+static npuc_status feed(void *user, diag *d, size_t index, tensor *inputs) {
   (void)d;
-  feeder *f = user;
-  *out_more = f->next < f->samples->shape.dims[0];
-  if (*out_more) inputs[0] = npuc_quantized_sample(f->samples, f->next++);
+  inputs[0] = npuc_quantized_sample(user, (int64_t)index);
   return NPUC_OK;
 }
 
@@ -49,8 +42,11 @@ void npuc_quantized_create(const char *path, const tensor *samples, const quant_
   must(q, npuc_onnx_read(q->d, path, &m), path);
   const char *const pipelines[] = {"normalize", "static", "adapt"};
   for (size_t i = 0; i < 3; i++) must(q, npuc_passes_run(q->d, a, m, pipelines[i], &pass, &passes), pipelines[i]);
-  feeder f = {.samples = samples};
-  must(q, npuc_quantize(q->d, m, options, &(quant_samples){.next = feed, .user = &f}, &q->integer, &q->qdq, q->report), "quantize");
+  tensor all = *samples;
+  must(q,
+       npuc_quantize(q->d, m, options, &(quant_samples){.count = (size_t)samples->shape.dims[0], .read = feed, .user = &all}, &q->integer,
+                     &q->qdq, q->report),
+       "quantize");
   must(q, npuc_quant_check_integer_only(q->d, q->integer->graphs[0]), "integers only");
   must(q, npuc_executor_create(q->d, q->integer->graphs[0], &(exec_options){0}, &q->integers), "integer graph");
   must(q, npuc_executor_create(q->d, q->qdq->graphs[0], &(exec_options){0}, &q->judge), "QDQ graph");

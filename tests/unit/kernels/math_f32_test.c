@@ -174,6 +174,82 @@ static void compare_dot_f32(const char *name, dot_f32_kernel *fast, dot_f32_kern
   }
 }
 
+static void compare_bounds_f32(const char *name, bounds_f32_kernel *fast, bounds_f32_kernel *scalar) {
+  float x[COUNT];
+  uint64_t seed = 21;
+  random_floats(&seed, x, COUNT, 5.0f);
+  x[3] = -0.0f;
+  for (size_t n = 0; n < 40; n++) {
+    for (size_t odd = 0; odd <= n; odd++) { /* each place once holds what is not finite */
+      float kept = x[odd], want[2] = {INFINITY, -INFINITY}, got[2] = {INFINITY, -INFINITY};
+      if (odd < n) x[odd] = odd % 3 == 0 ? NAN : odd % 3 == 1 ? INFINITY : -INFINITY;
+      bool good = scalar(x, n, &want[0], &want[1]);
+      assert_int_equal(good, odd == n);
+      assert_int_equal(fast(x, n, &got[0], &got[1]), good);
+      if (memcmp(want, got, sizeof got) != 0) fail_msg("%s, %zu elements, odd %zu", name, n, odd);
+      x[odd] = kept;
+    }
+  }
+  const float zeros[9] = {-0.0f, 0.0f, -0.0f, -0.0f, 0.0f, 0.0f, -0.0f, 0.0f, -0.0f};
+  float ends[2] = {INFINITY, -INFINITY};
+  assert_true(fast(zeros, 9, &ends[0], &ends[1]));
+  assert_false(signbit(ends[0]) || signbit(ends[1]));
+}
+
+static void compare_histogram_f32(const char *name, histogram_f32_kernel *fast, histogram_f32_kernel *scalar) {
+  enum { BINS = 2 * HISTOGRAM_HALF + HISTOGRAM_SPARE };
+  uint64_t *want = calloc(BINS, sizeof *want), *got = calloc(BINS, sizeof *got), sum = 0;
+  assert_non_null(want);
+  assert_non_null(got);
+  float x[COUNT];
+  uint64_t seed = 22;
+  random_floats(&seed, x, COUNT, 3.9f);
+  for (size_t i = 0; i < COUNT; i += 3) x[i] = i % 2 ? 0.0f : -0.0f;
+  x[1] = -4.0f;
+  x[2] = -1e-45f;
+  for (size_t n = 0; n <= COUNT; n = n < 40 ? n + 1 : n + 331) {
+    scalar(x, n, 1024.0f, want + HISTOGRAM_HALF);
+    fast(x, n, 1024.0f, got + HISTOGRAM_HALF);
+    if (memcmp(want, got, BINS * sizeof *got) != 0) fail_msg("%s, %zu elements", name, n);
+    sum += n;
+  }
+  for (size_t i = 0; i < 2 * HISTOGRAM_HALF; i++) sum -= got[i];
+  assert_int_equal(sum, 0);
+  free(want);
+  free(got);
+}
+
+static void compare_accumulate_f64(const char *name, accumulate_f64_kernel *fast, accumulate_f64_kernel *scalar) {
+  float x[COUNT];
+  double want[COUNT] = {0}, got[COUNT] = {0};
+  uint64_t seed = 23;
+  for (size_t n = 0; n < 50; n++) {
+    random_floats(&seed, x, COUNT, 5.0f);
+    scalar(x, n, want);
+    fast(x, n, got);
+    if (memcmp(want, got, sizeof got) != 0) fail_msg("%s, %zu elements", name, n);
+  }
+}
+
+static void compare_grid_error_f64(const char *name, grid_error_f64_kernel *fast, grid_error_f64_kernel *scalar) {
+  double centre[COUNT], count[COUNT];
+  uint64_t seed = 24;
+  for (size_t i = 0; i < COUNT; i++) {
+    centre[i] = ((double)(random_next(&seed) >> 11) * 0x1p-53 - 0.5) * 8;
+    count[i] = (double)(random_next(&seed) % 1000 + 1);
+  }
+  const grid_f64 grid = {.inverse = 1 / 0.013, .scale = 0.013, .lo = -100, .hi = 155};
+  for (size_t n = 0; n <= COUNT; n = n < 40 ? n + 1 : n + 331) {
+    double want = scalar(&grid, centre, count, n), got = fast(&grid, centre, count, n), exact = 0;
+    if (memcmp(&want, &got, sizeof got) != 0) fail_msg("%s, %zu elements: %a %a", name, n, want, got);
+    for (size_t i = 0; i < n; i++) {
+      double q = fmin(fmax(rint(centre[i] / 0.013), -100), 155), d = centre[i] - q * 0.013;
+      exact += count[i] * d * d;
+    }
+    assert_true(fabs(exact - want) <= 1e-9 * exact);
+  }
+}
+
 /* The tiles, the integer dot product and the loader are compared whole, in conv_test.c. */
 static void compare_conv_tile(const char *name, conv_tile_kernel *fast, conv_tile_kernel *scalar) { (void)name, (void)fast, (void)scalar; }
 static void compare_dot_i8(const char *name, dot_i8_kernel *fast, dot_i8_kernel *scalar) { (void)name, (void)fast, (void)scalar; }

@@ -34,7 +34,7 @@ static void order_and_batches_do_not_matter(void **state) {
   make_values();
   observer *o = malloc(4 * sizeof *o);
   assert_non_null(o);
-  for (int i = 0; i < 4; i++) npuc_observer_init(&o[i]);
+  for (int i = 0; i < 4; i++) npuc_observer_init(&o[i], npuc_kernels_scalar());
   npuc_observer_add(&o[0], values, N);
   for (int i = 0; i < N; i++) npuc_observer_add(&o[1], &values[N - 1 - i], 1);
   npuc_observer_add(&o[2], values + N / 3, N - N / 3);
@@ -44,7 +44,7 @@ static void order_and_batches_do_not_matter(void **state) {
   assert_true(same(&o[0], &o[2]));
   /* Control: one value changed by more than a bin is another histogram. */
   observer *other = &o[3];
-  npuc_observer_init(other);
+  npuc_observer_init(other, npuc_kernels_scalar());
   values[5] += 1;
   npuc_observer_add(other, values, N);
   assert_false(same(&o[0], other));
@@ -59,7 +59,7 @@ static void bins_are_the_definition(void **state) {
   uint64_t *bins = calloc(OBSERVER_BINS, sizeof *bins);
   assert_non_null(o);
   assert_non_null(bins);
-  npuc_observer_init(o);
+  npuc_observer_init(o, npuc_kernels_scalar());
   for (int i = 0; i < N; i += 100) npuc_observer_add(o, values + i, 100);
   float lo = INFINITY, hi = -INFINITY;
   for (int i = 0; i < N; i++) {
@@ -69,7 +69,7 @@ static void bins_are_the_definition(void **state) {
   }
   assert_true(o->min == lo && o->max == hi);
   assert_int_equal(o->count, N);
-  assert_memory_equal(o->bins, bins, sizeof o->bins);
+  assert_memory_equal(o->bins, bins, OBSERVER_BINS * sizeof *bins);
   /* The largest magnitude lies in the outer half: no resolution is wasted. */
   float largest = fmaxf(-lo, hi);
   assert_true((double)largest < ldexp(OBSERVER_HALF, o->k) && (double)largest >= ldexp(OBSERVER_HALF / 2, o->k));
@@ -81,7 +81,7 @@ static void extremes(void **state) {
   (void)state;
   observer *o = malloc(sizeof *o);
   assert_non_null(o);
-  npuc_observer_init(o);
+  npuc_observer_init(o, npuc_kernels_scalar());
   const float tiny[] = {0, 1e-42f, -1e-42f}, huge[] = {3e38f, -3e38f}, power[] = {-1, 1, 0.5f};
   npuc_observer_add(o, tiny, 3);
   npuc_observer_add(o, power, 3);
@@ -94,7 +94,7 @@ static void extremes(void **state) {
   const float bad[] = {1, NAN};
   npuc_observer_add(o, bad, 2);
   assert_false(o->finite);
-  npuc_observer_init(o);
+  npuc_observer_init(o, npuc_kernels_scalar());
   npuc_observer_add(o, &(float){-INFINITY}, 1);
   assert_false(o->finite);
   free(o);

@@ -23,17 +23,15 @@ enum { SAMPLES = 24, MOST = 4096 };
 typedef struct source {
   tensor input;
   uint64_t random;
-  size_t left;
+  size_t count;
   float scale, shift;
   bool poison;
 } source;
 
-static npuc_status next_sample(void *user, diag *d, tensor *inputs, bool *out_more) {
+static npuc_status read_sample(void *user, diag *d, size_t index, tensor *inputs) {
   (void)d;
+  (void)index;
   source *s = user;
-  *out_more = s->left > 0;
-  if (!s->left) return NPUC_OK;
-  s->left--;
   float *x = s->input.data;
   for (size_t i = 0; i < s->input.bytes / sizeof *x; i++) x[i] = s->shift + s->scale * random_float(&s->random);
   if (s->poison) x[1] = NAN;
@@ -53,7 +51,7 @@ static outcome quantize(const char *text, const quant_options *options, source s
   const shape *x = &o.source->graphs[0]->inputs[0]->shape;
   if (npuc_shape_is_static(x)) assert_int_equal(npuc_tensor_create(o.d, DTYPE_F32, x, &o.input), NPUC_OK);
   s.input = o.input;
-  quant_samples samples = {next_sample, &s};
+  quant_samples samples = {.count = s.count, .read = read_sample, .user = &s};
   o.status = npuc_quantize(o.d, o.source, options, &samples, &o.integer, &o.qdq, NULL);
   return o;
 }
@@ -66,7 +64,7 @@ static void release(outcome *o) {
   npuc_diag_destroy(o->d);
 }
 
-static const source USUAL = {.random = 5, .left = SAMPLES, .scale = 2, .shift = 0.3f};
+static const source USUAL = {.random = 5, .count = SAMPLES, .scale = 2, .shift = 0.3f};
 
 /* -- running the three forms on one sample -- */
 typedef struct runners {
@@ -127,8 +125,7 @@ static difference compare(outcome *o) {
   s.input = o->input;
   for (int n = 0; n < 8; n++) {
     tensor x;
-    bool more;
-    assert_int_equal(next_sample(&s, o->d, &x, &more), NPUC_OK);
+    assert_int_equal(read_sample(&s, o->d, (size_t)n, &x), NPUC_OK);
     to_integers(gi->inputs[0], &x, &q);
     assert_int_equal(npuc_executor_run(r.f, o->d, &x, of), NPUC_OK);
     assert_int_equal(npuc_executor_run(r.i, o->d, &q, oi), NPUC_OK);
@@ -331,7 +328,7 @@ static void bad_calibration(void **state) {
   (void)state;
   quant_options options = npuc_quant_options_default();
   source s = USUAL;
-  s.left = 0;
+  s.count = 0;
   refused(forms[0].text, s, &options, NPUC_DIAG_E0701, "no sample");
   s = USUAL;
   s.scale = 0;
@@ -352,7 +349,9 @@ static void bad_models(void **state) {
   s.input = o.input;
   options.bias_correction = false;
   options.observer = OBSERVER_MINMAX;
-  assert_int_not_equal(npuc_quantize(o.d, o.source, &options, &(quant_samples){next_sample, &s}, &o.integer, NULL, NULL), NPUC_OK);
+  assert_int_not_equal(
+      npuc_quantize(o.d, o.source, &options, &(quant_samples){.count = s.count, .read = read_sample, .user = &s}, &o.integer, NULL, NULL),
+      NPUC_OK);
   npuc_test_error_is(o.d, NPUC_DIAG_E0711, "NaN");
   release(&o);
 }
@@ -366,13 +365,12 @@ static void reduce_over_last_axis_is_not_spatial(void **state) {
 }
 
 /* An index, which is not observed, stands before the constant image. */
-static npuc_status next_pair(void *user, diag *d, tensor *inputs, bool *out_more) {
+static npuc_status read_pair(void *user, diag *d, size_t index_of_sample, tensor *inputs) {
+  (void)user;
   (void)d;
+  (void)index_of_sample;
   static int64_t index = 1;
   static float image[4] = {2, 2, 2, 2};
-  size_t *left = user;
-  *out_more = *left > 0;
-  if (*left) --*left;
   inputs[0] = (tensor){.type = DTYPE_I64, .shape = {.rank = 1, .dims = {1}}, .data = &index, .bytes = sizeof index};
   inputs[1] = (tensor){.type = DTYPE_F32, .shape = {.rank = 2, .dims = {1, 4}}, .data = image, .bytes = sizeof image};
   return NPUC_OK;
@@ -381,10 +379,10 @@ static npuc_status next_pair(void *user, diag *d, tensor *inputs, bool *out_more
 static void the_constant_input_is_named_not_the_first(void **state) {
   (void)state;
   quant_options options = npuc_quant_options_default();
-  size_t left = 3;
   outcome o = {.d = npuc_diag_create(NULL, NULL),
                .source = npuc_test_module(HEAD "f (int64[1] i, float[1,4] image) => (float[1,1] y) { y = Gather <axis=1> (image, i) }")};
-  assert_int_not_equal(npuc_quantize(o.d, o.source, &options, &(quant_samples){next_pair, &left}, &o.integer, &o.qdq, NULL), NPUC_OK);
+  assert_int_not_equal(npuc_quantize(o.d, o.source, &options, &(quant_samples){.count = 3, .read = read_pair}, &o.integer, &o.qdq, NULL),
+                       NPUC_OK);
   npuc_test_error_is(o.d, NPUC_DIAG_E0702, "image");
   release(&o);
 }
@@ -461,23 +459,37 @@ static void float_inside_is_found(void **state) {
 }
 
 /* -- the same bits -- */
-static char *printed(arena *a, const module *m) { return npuc_module_print(a, m, &(text_options){.max_elements = -1}); }
+/* Sample `index` is the same whenever and wherever it is read. */
+static npuc_status read_any(void *user, diag *d, size_t index, tensor *inputs) {
+  (void)d;
+  uint64_t random = index + *(const uint64_t *)user;
+  random_floats(&random, inputs[0].data, inputs[0].bytes / sizeof(float), 1.0f + (float)(index % 5));
+  return NPUC_OK;
+}
 
+/* The integer and the QDQ module as text, calibrated with `threads`. */
+static const char *calibrated(arena *a, size_t threads, size_t count, uint64_t first) {
+  thread_pool *pool = threads ? npuc_pool_create(threads) : NULL;
+  quant_options options = npuc_quant_options_default();
+  options.pool = pool;
+  outcome o = {.d = npuc_diag_create(NULL, NULL), .source = npuc_test_module(forms[8].text)};
+  quant_samples samples = {.count = count, .read = read_any, .user = &first};
+  assert_int_equal(npuc_quantize(o.d, o.source, &options, &samples, &o.integer, &o.qdq, NULL), NPUC_OK);
+  const text_options all = {.max_elements = -1};
+  const char *text = npuc_arena_printf(a, "%s%s", npuc_module_print(a, o.integer, &all), npuc_module_print(a, o.qdq, &all));
+  release(&o);
+  npuc_pool_destroy(pool);
+  return text;
+}
+
+/* More threads than chunks of samples, a last chunk that is not whole, and no thread at all. */
 static void threads_do_not_matter(void **state) {
   (void)state;
   arena *a = npuc_arena_create();
-  quant_options options = npuc_quant_options_default();
-  outcome one = quantize(forms[8].text, &options, USUAL);
-  options.pool = npuc_pool_create(3);
-  outcome three = quantize(forms[8].text, &options, USUAL);
-  assert_string_equal(printed(a, one.integer), printed(a, three.integer));
-  assert_string_equal(printed(a, one.qdq), printed(a, three.qdq));
-  source other = USUAL;
-  other.random = 6;
-  outcome control = quantize(forms[8].text, &options, other);
-  assert_string_not_equal(printed(a, one.integer), printed(a, control.integer));
-  npuc_pool_destroy(options.pool);
-  release(&one), release(&three), release(&control);
+  const char *one = calibrated(a, 0, 45, 7);
+  const size_t threads[] = {1, 2, 3, 9};
+  for (size_t i = 0; i < 4; i++) assert_string_equal(one, calibrated(a, threads[i], 45, 7));
+  assert_string_not_equal(one, calibrated(a, 2, 44, 7)); /* control: the last sample counts */
   npuc_arena_destroy(a);
 }
 

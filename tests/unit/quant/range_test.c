@@ -22,7 +22,7 @@ static double normal(void) { return sqrt(-2 * log(uniform())) * cos(6.2831853071
 static observer *observe(double (*draw)(void), int n) {
   observer *o = malloc(sizeof *o);
   assert_non_null(o);
-  npuc_observer_init(o);
+  npuc_observer_init(o, npuc_kernels_scalar());
   seed = 99;
   for (int i = 0; i < n; i++) {
     float v = (float)draw();

@@ -55,7 +55,7 @@ static void print_attributes(const op_def *op) {
 }
 
 static void print_traits(unsigned traits) {
-  static const char *const names[] = {"commutative", "elementwise", "moves data", "monotone", "integer module"};
+  static const char *const names[] = {"commutative", "elementwise", "moves data", "monotone", "integer module", "dims follow from data"};
   const char *separator = "\nTraits: ";
   for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
     if (!(traits & (1u << i))) continue;

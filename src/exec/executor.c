@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/plan.h"
+#include "exec/dynamic.h"
 #include "kernels/kernels.h"
 
 struct executor {
@@ -22,8 +22,9 @@ struct executor {
   size_t memory_bytes;
   void *scratch;
   size_t scratch_bytes;
-  shape *shapes;  /* [graph->n_inputs]: of the run being started */
-  void **aligned; /* [graph->n_inputs]: copy of an input that came at an odd address */
+  shape *shapes;     /* [graph->n_inputs]: of the run being started */
+  buffer_pool *pool; /* of runs whose shapes depend on data */
+  void **aligned;    /* [graph->n_inputs]: copy of an input that came at an odd address */
   size_t *aligned_bytes;
 };
 
@@ -107,6 +108,7 @@ void npuc_executor_destroy(executor *e) {
   }
   npuc_buffer_destroy(e->memory);
   npuc_buffer_destroy(e->scratch);
+  npuc_buffer_pool_destroy(e->pool);
   free(e->constants);
   free(e->owned);
   free(e->prepared);
@@ -181,14 +183,18 @@ static exec_plan *find_plan(executor *e) {
   return NULL;
 }
 
+static plan_source source_of(const executor *e) {
+  return (plan_source){.graph = e->graph,
+                       .keep_all = e->options.keep_all,
+                       .fuse = !e->options.keep_all && !e->options.observe,
+                       .constants = e->constants,
+                       .prepared = e->prepared};
+}
+
 static npuc_status plan_for(executor *e, diag *d, exec_plan **out_plan) {
   *out_plan = find_plan(e);
   if (*out_plan) return NPUC_OK;
-  plan_source source = {.graph = e->graph,
-                        .keep_all = e->options.keep_all,
-                        .fuse = !e->options.keep_all && !e->options.observe,
-                        .constants = e->constants,
-                        .prepared = e->prepared};
+  plan_source source = source_of(e);
   NPUC_TRY(npuc_exec_plan_create(d, &source, e->shapes, out_plan));
   (*out_plan)->next = e->plans;
   e->plans = *out_plan;
@@ -251,16 +257,16 @@ static npuc_status show(const executor *e, const exec_plan *p, const value *v) {
   return e->options.observe ? e->options.observe(e->options.user, v, &p->values[v->id].tensor) : NPUC_OK;
 }
 
+static eval_context context_of(executor *e, diag *d) {
+  return (eval_context){.d = d, .pool = e->options.pool, .scratch = grow_scratch, .user = e, .kernels = &e->kernels};
+}
+
 static npuc_status run_step(executor *e, diag *d, const exec_plan *p, const exec_step *s) {
   if (!s->skip) {
-    eval_context c = {.d = d,
-                      .pool = e->options.pool,
-                      .node = s->node,
-                      .scratch = grow_scratch,
-                      .user = e,
-                      .kernels = &e->kernels,
-                      .prepared = s->prepared,
-                      .epilogue = s->epilogue};
+    eval_context c = context_of(e, d);
+    c.node = s->node;
+    c.prepared = s->prepared;
+    c.epilogue = s->epilogue;
     if (!s->node->op->eval) {
       diag_place place = {.node = s->node->name, .op = s->node->op->type};
       return npuc_fail(d, NPUC_DIAG_E0602, &place, "the executor does not run %s", s->node->op->type);
@@ -285,6 +291,24 @@ static void give_outputs(executor *e, exec_plan *p, tensor *out_outputs) {
   }
 }
 
+static npuc_status run_dynamic(executor *e, diag *d, exec_plan *p, const tensor *inputs, tensor *out_outputs) {
+  const graph *g = e->graph;
+  plan_source source = source_of(e);
+  if (!e->pool) e->pool = npuc_buffer_pool_create();
+  dynamic_run r = {.source = &source, .context = context_of(e, d), .show = e->options.observe, .user = e->options.user, .pool = e->pool};
+  tensor *aligned = npuc_xcalloc(g->n_inputs + 1, sizeof *aligned);
+  npuc_status status = NPUC_OK;
+  for (size_t i = 0; i < g->n_inputs && status == NPUC_OK; i++) {
+    aligned[i] = inputs[i];
+    status = align_input(e, d, &inputs[i], i, &aligned[i].data);
+  }
+  if (status == NPUC_OK) status = npuc_dynamic_run(d, &r, p, aligned, out_outputs);
+  free(aligned);
+  p->memory_bytes = npuc_buffer_pool_bytes(e->pool);
+  if (status == NPUC_OK) e->latest = p;
+  return status;
+}
+
 npuc_status npuc_executor_run(executor *e, diag *d, const tensor *inputs, tensor *out_outputs) {
   const graph *g = e->graph;
   exec_plan *p;
@@ -295,6 +319,7 @@ npuc_status npuc_executor_run(executor *e, diag *d, const tensor *inputs, tensor
     memcpy(e->shapes[i].dims, inputs[i].shape.dims, (size_t)inputs[i].shape.rank * sizeof(dim));
   }
   NPUC_TRY(plan_for(e, d, &p));
+  if (p->dynamic) return run_dynamic(e, d, p, inputs, out_outputs);
   NPUC_TRY(reserve(e, d, p->memory_bytes));
   NPUC_TRY(bind(e, d, p, inputs));
   for (size_t i = 0; i < g->n_inputs; i++) NPUC_TRY(show(e, p, g->inputs[i]));

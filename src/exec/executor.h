@@ -21,7 +21,8 @@ typedef struct exec_options {
 npuc_status npuc_executor_create(diag *d, const graph *g, const exec_options *options, executor **out_executor) NPUC_MUST_USE;
 void npuc_executor_destroy(executor *e);
 /* inputs: one per graph input, in order, dtype as declared, dims matching (symbols bound consistently; error E06xx names input, wanted and given). outputs: n_outputs
- * tensors that borrow executor memory until the next run or destroy. A second run with the same dims allocates nothing. */
+ * tensors that borrow executor memory until the next run or destroy. A second run with the same dims allocates nothing, unless a shape
+ * depends on data (dynamic.h). */
 npuc_status npuc_executor_run(executor *e, diag *d, const tensor *inputs, tensor *out_outputs) NPUC_MUST_USE;
 /* With keep_all: the value's tensor of the last run, or NULL. */
 const tensor *npuc_executor_value(const executor *e, const value *v);

@@ -265,6 +265,15 @@ static npuc_status infer(planner *p, const shape *input_shapes) {
   return NPUC_OK;
 }
 
+static bool has_open_shape(const planner *p) {
+  NPUC_EACH_NODE(p->source->graph, n) {
+    for (int32_t i = 0; i < n->n_outputs; i++) {
+      if (n->outputs[i] && !npuc_shape_is_static(&p->facts[n->outputs[i]->id].shape)) return true;
+    }
+  }
+  return false;
+}
+
 static npuc_status build(planner *p, const shape *input_shapes) {
   const graph *g = p->source->graph;
   exec_plan *plan = p->plan;
@@ -275,6 +284,8 @@ static npuc_status build(planner *p, const shape *input_shapes) {
   plan->input_shapes = npuc_arena_copy(plan->arena, input_shapes, g->n_inputs * sizeof *input_shapes);
   p->last_use = NPUC_NEW_ARRAY(p->scratch, n_values + 1, size_t);
   NPUC_TRY(infer(p, input_shapes));
+  plan->dynamic = has_open_shape(p);
+  if (plan->dynamic) return NPUC_OK;
   p->fusions = npuc_exec_fusions(p->scratch, g, p->facts, p->source->fuse);
   find_last_uses(p);
   NPUC_TRY(plan_inputs(p, input_shapes));

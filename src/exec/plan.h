@@ -39,6 +39,7 @@ struct exec_plan {
   exec_step *steps;
   size_t n_steps;
   size_t memory_bytes;
+  bool dynamic;         /* a shape depends on data: no steps, see dynamic.h */
   size_t *copy_offsets; /* [graph->n_outputs]: memory of an output that would be the caller's input, or SIZE_MAX */
   exec_plan *next;
 };

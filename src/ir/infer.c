@@ -283,6 +283,17 @@ npuc_status npuc_graph_infer_facts(diag *d, const graph *g, const fact *inputs, 
   return status;
 }
 
+npuc_status npuc_infer_from_data(diag *d, arena *scratch, const node *n, const fact *const *inputs, fact *outputs) {
+  for (int32_t i = 0; i < n->n_outputs; i++) outputs[i] = (fact){.type = DTYPE_NONE, .shape = SHAPE_UNKNOWN};
+  infer_context c = {.d = d, .scratch = scratch, .node = n, .inputs = inputs, .outputs = outputs};
+  if (n->op->infer) NPUC_TRY(n->op->infer(&c));
+  for (int32_t i = 0; i < n->n_outputs; i++) {
+    const value *v = n->outputs[i];
+    if (v) NPUC_TRY(npuc_fact_merge(d, v, v->type, &v->shape, &outputs[i]));
+  }
+  return NPUC_OK;
+}
+
 static npuc_status write_back(diag *d, node *n, const fact *outputs) {
   for (int32_t i = 0; i < n->n_outputs; i++) {
     if (!n->outputs[i]) continue;

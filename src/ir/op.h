@@ -79,6 +79,9 @@ typedef struct eval_context {
   const struct kernel_set *kernels;     /* kernels/kernels.h; NULL: the scalar ones (the same bits) */
   const void *prepared;                 /* what npuc_eval_prepare made of this node's constants (ir/eval/prepare.h), or NULL */
   const struct eval_epilogue *epilogue; /* fused operators; only for ops that npuc_eval_prepare's header names; or NULL */
+  /* Gives an output its dims and memory, where dims follow from data; NULL: outputs come with dims and memory. */
+  npuc_status (*allocate)(void *user, int32_t output, const shape *s, tensor *t);
+  void *allocate_user;
 } eval_context;
 
 /* Inputs NULL where omitted; outputs have type, shape and data set; outputs with data NULL and bytes 0 are omitted or empty. Deterministic;
@@ -95,7 +98,8 @@ typedef enum op_trait {
   TRAIT_ELEMENTWISE = 1 << 1, /* output element depends on the inputs' elements at the same (broadcast) place */
   TRAIT_MOVES_DATA = 1 << 2,  /* output elements are input elements (Reshape, Transpose, Slice, Concat ...) */
   TRAIT_MONOTONE = 1 << 3,    /* non-decreasing per element */
-  TRAIT_INTEGER = 1 << 4      /* of the integer module */
+  TRAIT_INTEGER = 1 << 4,     /* of the integer module */
+  TRAIT_DATA_SHAPE = 1 << 5   /* the outputs' dims follow from the inputs' elements: eval asks for its memory (npuc_eval_allocate) */
 } op_trait;
 
 typedef struct op_port {
@@ -156,6 +160,9 @@ static inline bool node_is(const node *n, op_id id) { return n && n->op == npuc_
 npuc_status npuc_graph_infer(diag *d, graph *g) NPUC_MUST_USE;
 /* The same without touching the graph: inputs given by `inputs` (static), result facts indexed by value id (graph->next_value_id entries, in scratch). */
 npuc_status npuc_graph_infer_facts(diag *d, const graph *g, const fact *inputs, arena *scratch, fact **out_facts) NPUC_MUST_USE;
+/* One node's outputs from the tensors that it reads (each fact's constant); nothing is evaluated, and dims that depend on more than operands of up to
+ * 64 elements stay open. Contradiction with what the graph declares is an error. */
+npuc_status npuc_infer_from_data(diag *d, arena *scratch, const node *n, const fact *const *inputs, fact *outputs) NPUC_MUST_USE;
 /* One node, from what its inputs' values say (contents of constants are known, other contents are not): writes its outputs' types and
  * shapes, then completes its attributes. For passes and rewrites that add nodes. */
 npuc_status npuc_node_infer(diag *d, node *n) NPUC_MUST_USE;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/ops/support.h"
+
 const kernel_set *npuc_eval_kernels(const eval_context *c) { return c->kernels ? c->kernels : npuc_kernels_scalar(); }
 
 diag_place npuc_eval_place(const eval_context *c) { return (diag_place){.node = c->node->name, .op = c->node->op->type}; }
@@ -21,6 +23,16 @@ npuc_status npuc_eval_unsupported(const eval_context *c, dtype type) {
   npuc_status status = npuc_fail(c->d, NPUC_DIAG_E0602, &place, "no evaluation for %s", npuc_dtype_name(type));
   npuc_fix(c->d, "cast the node's inputs to float32");
   return status;
+}
+
+npuc_status npuc_eval_allocate(const eval_context *c, tensor *const *outputs, int32_t i, const shape *s) {
+  if (i >= c->node->n_outputs || !outputs[i]) return NPUC_OK;
+  if (c->allocate) return c->allocate(c->allocate_user, i, s, outputs[i]);
+  if (npuc_shape_equal(s, &outputs[i]->shape)) return NPUC_OK;
+  diag_place place = npuc_eval_place(c);
+  char found[SHAPE_TEXT], declared[SHAPE_TEXT];
+  return npuc_fail(c->d, NPUC_DIAG_E0605, &place, "output %d has shape %s by the data, and is declared %s", (int)i,
+                   npuc_shape_text(NULL, s, found), npuc_shape_text(NULL, &outputs[i]->shape, declared));
 }
 
 void npuc_eval_copy(const tensor *from, tensor *to) {

@@ -27,6 +27,8 @@ static inline bool eval_wants(const eval_context *c, tensor *const *outputs, int
 static inline const tensor *eval_input(const eval_context *c, const tensor *const *inputs, int32_t i) {
   return i < c->node->n_inputs ? inputs[i] : NULL;
 }
+/* Output `i` with dims that the evaluation found out: gets memory for them, or checks that they are those that it came with. */
+npuc_status npuc_eval_allocate(const eval_context *c, tensor *const *outputs, int32_t i, const shape *s) NPUC_MUST_USE;
 /* Copies the bytes of `from` to `to`, unless they are the same memory. */
 void npuc_eval_copy(const tensor *from, tensor *to);
 

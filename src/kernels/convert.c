@@ -119,3 +119,18 @@ void npuc_convert_from_i64(const int64_t *in, int64_t n, tensor *t, int64_t firs
     }
   }
 }
+
+/* Clamped first, which is the same because the bounds are whole numbers; then adding and taking away 1.5 * 2^23 rounds to half even, in any number of lanes. */
+#define QUANTIZE(type, lo, hi)                                        \
+  const float low = (float)((lo)-zero), high = (float)((hi)-zero);    \
+  for (int64_t i = 0; i < n; i++) {                                   \
+    float v = x[i] / scale;                                           \
+    v = v == v ? v : 0.0f;                                            \
+    v = v > low ? v : low;                                            \
+    v = v < high ? v : high;                                          \
+    y[i] = (type)((int32_t)((v + 12582912.0f) - 12582912.0f) + zero); \
+  }
+
+void npuc_convert_quantize_u8(const float *x, int64_t n, float scale, int32_t zero, uint8_t *y) { QUANTIZE(uint8_t, 0, 255) }
+
+void npuc_convert_quantize_i8(const float *x, int64_t n, float scale, int32_t zero, int8_t *y) { QUANTIZE(int8_t, -128, 127) }

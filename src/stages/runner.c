@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "exec/executor.h"
+#include "kernels/convert.h"
 
 enum { CHUNK = 16 }; /* samples in flight for each thread */
 
@@ -222,6 +223,15 @@ static int64_t channel_of(const quant *q, const shape *s, int64_t i) {
 
 void npuc_quantize_tensor(const quant *q, const tensor *from, tensor *to) {
   int64_t lo = 0, hi = 0, n = npuc_tensor_elements(from);
+  if (q->axis < 0 && (to->type == DTYPE_U8 || to->type == DTYPE_I8)) {
+    float scale = (float)npuc_tensor_get(&q->scale, 0);
+    int32_t zero = (int32_t)npuc_tensor_get_int(&q->zero_point, 0);
+    if (to->type == DTYPE_U8)
+      npuc_convert_quantize_u8(from->data, n, scale, zero, to->data);
+    else
+      npuc_convert_quantize_i8(from->data, n, scale, zero, to->data);
+    return;
+  }
   npuc_dtype_range(to->type, &lo, &hi);
   for (int64_t i = 0; i < n; i++) {
     int64_t c = channel_of(q, &from->shape, i);
@@ -235,14 +245,18 @@ void npuc_quantize_tensor(const quant *q, const tensor *from, tensor *to) {
   }
 }
 
+void npuc_dequantize_tensor(const quant *q, const tensor *from, tensor *to) {
+  float *y = to->data;
+  int64_t n = npuc_tensor_elements(from);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t c = channel_of(q, &from->shape, i);
+    y[i] = (float)(npuc_tensor_get_int(from, i) - npuc_tensor_get_int(&q->zero_point, c)) * (float)npuc_tensor_get(&q->scale, c);
+  }
+}
+
 npuc_status npuc_dequantized(diag *d, const quant *q, const tensor *t, tensor *out_float) {
   if (!q || !npuc_dtype_is_integer(t->type)) return npuc_tensor_cast(d, t, DTYPE_F32, out_float);
   NPUC_TRY(npuc_tensor_create(d, DTYPE_F32, &t->shape, out_float));
-  float *y = out_float->data;
-  int64_t n = npuc_tensor_elements(t);
-  for (int64_t i = 0; i < n; i++) {
-    int64_t c = channel_of(q, &t->shape, i);
-    y[i] = (float)(npuc_tensor_get_int(t, i) - npuc_tensor_get_int(&q->zero_point, c)) * (float)npuc_tensor_get(&q->scale, c);
-  }
+  npuc_dequantize_tensor(q, t, out_float);
   return NPUC_OK;
 }

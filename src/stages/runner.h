@@ -53,6 +53,7 @@ npuc_status npuc_sample_of_dataset(void *user, diag *d, size_t index, tensor *ou
 
 /* Boundary of the integer module: float32 -> t's dtype by q; and back to float32. */
 void npuc_quantize_tensor(const quant *q, const tensor *from, tensor *to);
+void npuc_dequantize_tensor(const quant *q, const tensor *from, tensor *to); /* `to`: float32 of the same shape */
 /* A float32 copy of t (dequantized when q is not NULL, else converted). */
 npuc_status npuc_dequantized(diag *d, const quant *q, const tensor *t, tensor *out_float) NPUC_MUST_USE;
 

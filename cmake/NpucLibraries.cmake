@@ -13,7 +13,7 @@ file(GLOB_RECURSE npuc_runtime_sources CONFIGURE_DEPENDS
 foreach(name arch_valid isa isa_check layout program qgraph qgraph_verify read read_records)
   list(APPEND npuc_runtime_sources "${PROJECT_SOURCE_DIR}/src/npu/${name}.c")
 endforeach()
-set(npuc_compiler_sources ${npuc_all_sources})
+set(npuc_compiler_sources ${npuc_all_sources} "${npuc_assets_source}")
 if(npuc_cli_sources OR npuc_runtime_sources)
   list(REMOVE_ITEM npuc_compiler_sources ${npuc_cli_sources} ${npuc_runtime_sources})
 endif()

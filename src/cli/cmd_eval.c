@@ -29,7 +29,7 @@ static npuc_status count(cli *c, engine *e) {
   NPUC_TRY(npuc_cli_int(c->diag, &c->line, "--limit", 1, INT64_MAX, 0, &limit));
   NPUC_TRY(open_data(c, e, &data));
   double started = npuc_clock_seconds();
-  npuc_status status = npuc_accuracy(c->diag, &c->progress, "eval", e->runner, data, (size_t)limit, &found);
+  npuc_status status = npuc_accuracy(c->diag, &c->progress, "eval", e->runner, data, (size_t)limit, NULL, &found);
   npuc_dataset_destroy(data);
   NPUC_TRY(status);
   double seconds = npuc_clock_seconds() - started;

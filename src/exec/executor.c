@@ -336,3 +336,10 @@ const tensor *npuc_executor_value(const executor *e, const value *v) {
 }
 
 size_t npuc_executor_memory(const executor *e) { return e->latest ? e->latest->memory_bytes : e->plans ? e->plans->memory_bytes : 0; }
+
+bool npuc_executor_step(const executor *e, size_t i, const node **out_node, size_t *out_live_bytes) {
+  if (!e->latest || i >= e->latest->n_steps) return false;
+  *out_node = e->latest->steps[i].last;
+  *out_live_bytes = e->latest->live_bytes[i];
+  return true;
+}

@@ -28,5 +28,8 @@ npuc_status npuc_executor_run(executor *e, diag *d, const tensor *inputs, tensor
 const tensor *npuc_executor_value(const executor *e, const value *v);
 /* Bytes of the activation memory of the present plan. */
 size_t npuc_executor_memory(const executor *e);
+/* Memory over time of the latest run's plan: bytes of the values that live while step `i` runs, and the step's node (the last of those fused into one). False when there is
+ * no such step. */
+bool npuc_executor_step(const executor *e, size_t i, const node **out_node, size_t *out_live_bytes);
 
 #endif

@@ -256,6 +256,23 @@ static npuc_status plan_output_copies(planner *p) {
   return NPUC_OK;
 }
 
+/* Sum of the storages that live in each step, from what each step adds and what the one before it took away. */
+static void count_live_bytes(planner *p) {
+  exec_plan *plan = p->plan;
+  size_t *ending = NPUC_NEW_ARRAY(p->scratch, plan->n_steps + 1, size_t), live = 0;
+  plan->live_bytes = NPUC_NEW_ARRAY(plan->arena, plan->n_steps + 1, size_t);
+  for (size_t i = 0; i < p->n_ranges; i++) {
+    const live_range *r = &p->ranges[i];
+    plan->live_bytes[r->first] += r->bytes;
+    if (r->last < plan->n_steps) ending[r->last] += r->bytes;
+  }
+  for (size_t i = 0; i < plan->n_steps; i++) {
+    live += plan->live_bytes[i];
+    plan->live_bytes[i] = live;
+    live -= ending[i];
+  }
+}
+
 static npuc_status infer(planner *p, const shape *input_shapes) {
   const graph *g = p->source->graph;
   fact *inputs = NPUC_NEW_ARRAY(p->scratch, g->n_inputs + 1, fact), *facts;
@@ -296,6 +313,7 @@ static npuc_status build(planner *p, const shape *input_shapes) {
   }
   plan->memory_bytes = npuc_memory_plan(p->scratch, p->ranges, p->n_ranges);
   if (plan->memory_bytes == SIZE_MAX) return too_much_memory(p);
+  count_live_bytes(p);
   for (size_t i = 0; i < n_values; i++) {
     if (plan->values[i].storage != STORAGE_MEMORY) continue;
     assert(p->ranges);

@@ -38,6 +38,7 @@ struct exec_plan {
   exec_value *values;  /* by value id */
   exec_step *steps;
   size_t n_steps;
+  size_t *live_bytes; /* [n_steps]: of the memory's values that live while the step runs */
   size_t memory_bytes;
   bool dynamic;         /* a shape depends on data: no steps, see dynamic.h */
   size_t *copy_offsets; /* [graph->n_outputs]: memory of an output that would be the caller's input, or SIZE_MAX */

@@ -317,6 +317,17 @@ static bool plan_stream(lowering *s, uint32_t *out_count) {
   return false;
 }
 
+/* Occupancy of the scratchpad over the stream's nodes, for people. */
+static void record_occupancy(lowering *s) {
+  npu_scratch_step *steps = NPUC_NEW_ARRAY(s->arena, s->n_entries, npu_scratch_step);
+  for (uint32_t i = 0; i < s->n_entries; i++) steps[i].node = s->entries[i].node;
+  for (size_t k = 0; k < s->n_buffers; k++) {
+    for (uint32_t i = s->buffers[k].first; i <= s->buffers[k].last && i < s->n_entries; i++) steps[i].bytes += s->buffers[k].bytes;
+  }
+  s->stream->scratch = steps;
+  s->stream->n_scratch = s->n_entries;
+}
+
 static npuc_status compile_stream(lowering *outer, uint32_t first, uint32_t most, uint32_t *out_count) {
   uint32_t count = most;
   for (;;) {
@@ -329,6 +340,7 @@ static npuc_status compile_stream(lowering *outer, uint32_t first, uint32_t most
     if (fits) {
       s.stream = npuc_npu_program_add_stream(s.program, npuc_arena_printf(s.arena, "stream%zu", s.program->n_streams));
       emit_stream(&s);
+      record_occupancy(&s);
     }
     npuc_arena_destroy(scratch);
     *out_count = count;

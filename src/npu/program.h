@@ -26,6 +26,12 @@ typedef struct npu_debug_run {
   uint32_t node;
 } npu_debug_run;
 
+/* Bytes of the scratchpad that live while `node` is emitted. */
+typedef struct npu_scratch_step {
+  uint32_t node;
+  uint64_t bytes;
+} npu_scratch_step;
+
 typedef struct npu_stream {
   const char *name;
   instr_list queues[NPU_QUEUES];
@@ -35,6 +41,8 @@ typedef struct npu_stream {
   size_t n_bindings, bindings_capacity;
   npu_debug_run *runs;
   size_t n_runs, runs_capacity;
+  npu_scratch_step *scratch; /* in order of emission; known when a stream is compiled, not in the file */
+  size_t n_scratch;
   uint64_t predicted_cycles;
   uint64_t macs;
 } npu_stream;

@@ -17,15 +17,25 @@ size_t npuc_rank_of(const tensor *scores, int64_t label) {
   return rank;
 }
 
+static int64_t answer_of(const tensor *scores) {
+  int64_t n = npuc_tensor_elements(scores), best = 0;
+  for (int64_t i = 1; i < n; i++)
+    if (npuc_tensor_get(scores, i) > npuc_tensor_get(scores, best)) best = i;
+  return best;
+}
+
 typedef struct tally {
   const dataset *data;
   accuracy count;
+  int64_t *answers;
 } tally;
 
 static npuc_status count_sample(void *user, diag *d, size_t index, const tensor *inputs, const tensor *outputs) {
   (void)d;
   (void)inputs;
   tally *t = user;
+  if (t->answers) t->answers[index] = answer_of(&outputs[0]);
+  t->count.classes = npuc_tensor_elements(&outputs[0]);
   size_t rank = npuc_rank_of(&outputs[0], npuc_dataset_label(t->data, index));
   t->count.samples++;
   t->count.top1 += rank == 0;
@@ -33,12 +43,12 @@ static npuc_status count_sample(void *user, diag *d, size_t index, const tensor 
   return NPUC_OK;
 }
 
-npuc_status npuc_accuracy(diag *d, const progress *p, const char *what, runner *r, const dataset *data, size_t limit,
+npuc_status npuc_accuracy(diag *d, const progress *p, const char *what, runner *r, const dataset *data, size_t limit, int64_t *out_answers,
                           accuracy *out_accuracy) {
   if (!npuc_dataset_has_labels(data)) return npuc_fail(d, NPUC_DIAG_E0923, NULL, "the data has no labels, so accuracy cannot be counted");
   size_t n = npuc_dataset_count(data);
   if (limit && limit < n) n = limit;
-  tally t = {.data = data};
+  tally t = {.data = data, .answers = out_answers};
   dataset *source = (dataset *)(uintptr_t)data;
   NPUC_TRY(npuc_runner_run(r, d, p, what, 0, n, npuc_sample_of_dataset, source, count_sample, &t));
   *out_accuracy = t.count;

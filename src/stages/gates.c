@@ -22,6 +22,7 @@ json_t *npuc_comparison_json(const char *name, const comparison *c) {
   json_object_set_new(o, "different", json_integer(c->different));
   json_object_set_new(o, "max_abs", npuc_json_number(c->max_abs));
   json_object_set_new(o, "max_rel", npuc_json_number(c->max_rel));
+  json_object_set_new(o, "max_ref", npuc_json_number(c->max_ref));
   json_object_set_new(o, "rmse", npuc_json_number(c->rmse));
   json_object_set_new(o, "cosine", npuc_json_number(c->cosine));
   json_object_set_new(o, "sqnr_db", npuc_json_number(c->sqnr_db));
@@ -83,6 +84,10 @@ static npuc_status judge(stage_work *w, const graph *after, const kept_outputs *
              npuc_build_path(w->b, w->stage, w->target));
   }
   json_object_set_new(w->gate, "kind", json_string(bound == PARITY_EXACT ? "exact" : "reassociating"));
+  if (bound != PARITY_EXACT) {
+    json_object_set_new(w->gate, "max_relative", json_real(reassociating_relative));
+    json_object_set_new(w->gate, "least_sqnr_db", json_real(reassociating_sqnr_db));
+  }
   json_object_set_new(w->gate, "outputs", list);
   json_object_set_new(w->gate, "pass", json_boolean(status == NPUC_OK));
   return status;

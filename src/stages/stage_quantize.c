@@ -7,6 +7,7 @@
 
 #include "npu/from_ir.h"
 #include "quant/quant.h"
+#include "report/confusion.h"
 #include "stages/stages.h"
 #include "stages/target.h"
 
@@ -41,22 +42,36 @@ static npuc_status quantization_of(stage_work *w, quant_options *out) {
 
 /* -- gates -- */
 
-static npuc_status top1_of(stage_work *w, const graph *g, const char *what, accuracy *out) {
+/* What a model answered on the labelled samples. */
+typedef struct answers {
+  accuracy accuracy;
+  int64_t *labels, *answers; /* by sample */
+} answers;
+
+static npuc_status top1_of(stage_work *w, const graph *g, const char *what, answers *out) {
   build *b = w->b;
   runner *r = NULL;
   dataset *data = NULL;
   NPUC_TRY(npuc_runner_create(b->diag, b->pool, g, &r));
   npuc_status status = npuc_build_dataset(b, b->options.eval, r, &data);
-  if (status == NPUC_OK) status = npuc_accuracy(b->diag, b->progress, what, r, data, 0, out);
+  if (status == NPUC_OK) {
+    size_t n = npuc_dataset_count(data);
+    out->labels = npuc_xcalloc(n + 1, sizeof *out->labels);
+    out->answers = npuc_xcalloc(n + 1, sizeof *out->answers);
+    for (size_t i = 0; i < n && npuc_dataset_has_labels(data); i++) out->labels[i] = npuc_dataset_label(data, i);
+    status = npuc_accuracy(b->diag, b->progress, what, r, data, 0, out->answers, &out->accuracy);
+  }
   npuc_dataset_destroy(data);
   npuc_runner_destroy(r);
   return status;
 }
 
-static npuc_status gate_accuracy(stage_work *w, const graph *floats, const graph *integers) {
-  accuracy before, after;
-  NPUC_TRY(top1_of(w, floats, "eval float", &before));
-  NPUC_TRY(top1_of(w, integers, "eval integer", &after));
+static void release_answers(answers *a) {
+  free(a->labels);
+  free(a->answers);
+}
+
+static npuc_status judge_accuracy(stage_work *w, accuracy before, accuracy after) {
   double drop = npuc_percent(before.top1, before.samples) - npuc_percent(after.top1, after.samples);
   bool pass = drop <= w->b->options.max_drop + 1e-9;
   json_object_set_new(w->gate, "metric",
@@ -72,6 +87,20 @@ static npuc_status gate_accuracy(stage_work *w, const graph *floats, const graph
                 npuc_percent(after.top1, after.samples), drop, w->b->options.max_drop);
   npuc_fix(w->b->diag, "npuc quantize %s --set quantize.observer=mse", w->b->path);
   npuc_fix(w->b->diag, "npuc quantize %s --max-drop %.1f", w->b->path, ceil(drop * 2) / 2);
+  return status;
+}
+
+static npuc_status gate_accuracy(stage_work *w, const graph *floats, const graph *integers) {
+  answers before = {0}, after = {0};
+  npuc_status status = top1_of(w, floats, "eval float", &before);
+  if (status == NPUC_OK) status = top1_of(w, integers, "eval integer", &after);
+  if (status == NPUC_OK) {
+    json_object_set_new(w->extras, "confusion",
+                        npuc_confusion_json(after.labels, before.answers, after.answers, after.accuracy.samples, after.accuracy.classes));
+    status = judge_accuracy(w, before.accuracy, after.accuracy);
+  }
+  release_answers(&before);
+  release_answers(&after);
   return status;
 }
 

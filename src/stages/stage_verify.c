@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stage 7: the artifact is executed. Its file is loaded as a user would load it, run in the simulator and in the runtime's plain kernels on the baseline's inputs, and every output byte compared with the
- * integer module of stage 5. Then report.json gathers what the whole build found. */
+ * integer module of stage 5. Then report.json and report.html gather what the whole build found. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "npu/report.h"
+#include "stages/build_report.h"
 #include "stages/npu_engine.h"
 #include "stages/stages.h"
 
@@ -90,89 +90,43 @@ static npuc_status gate(stage_work *w, const module *m, const char *artifact) {
   return status;
 }
 
-/* -- cycles -- */
+/* -- the report -- */
 
-static npuc_status time_streams(stage_work *w, const npuc_program *p, json_t *layers, uint64_t *cycles, uint64_t *macs) {
-  const npu_program *plan = p->programs[0];
-  for (size_t i = 0; i < plan->n_streams; i++) {
-    static const uint32_t registers[NPU_REGISTERS];
-    npu_report r;
-    NPUC_TRY(npuc_npu_report(w->b->diag, w->b->arena, p->graph, plan, &plan->streams[i], registers, NULL, &r));
-    *cycles += r.total.cycles;
-    *macs += plan->streams[i].macs;
-    for (size_t k = 0; k < r.n_layers; k++) {
-      const npu_layer_cost *l = &r.layers[k];
-      json_array_append_new(layers, json_pack("{s:s, s:s, s:I, s:I, s:f}", "name", p->graph->nodes[l->node].name, "op",
-                                              npuc_qop_name(p->graph->nodes[l->node].op), "cycles", (json_int_t)l->cycles, "macs",
-                                              (json_int_t)l->macs, "utilization", l->utilization));
-    }
-  }
-  return NPUC_OK;
+/* The stage's own entry is not in the manifest yet. Its seconds are those until now. */
+static void add_own_entry(const stage_work *w, json_t *report, double started) {
+  json_t *own = json_array_get(json_object_get(report, "stages"), STAGE_VERIFY);
+  json_object_set(own, "gate", w->gate);
+  json_object_set_new(own, "seconds", json_real(npuc_clock_seconds() - started));
+  json_object_set_new(own, "peak_rss_bytes", json_integer((json_int_t)npuc_peak_rss_bytes()));
+  json_object_set_new(report, "evidence", json_string("executed"));
 }
 
-static npuc_status cost(stage_work *w, const char *artifact) {
-  npuc_program *p = NULL;
-  uint64_t cycles = 0, macs = 0;
-  json_t *layers = json_array();
-  json_object_set_new(w->extras, "layers", layers);
-  NPUC_TRY(npuc_program_open(w->b->diag, artifact, &p));
-  npuc_status status = time_streams(w, p, layers, &cycles, &macs);
-  uint32_t n = p->programs[0]->arch.n;
-  json_object_set_new(w->extras, "cycles", json_integer((json_int_t)cycles));
-  json_object_set_new(w->extras, "macs", json_integer((json_int_t)macs));
-  json_object_set_new(w->extras, "utilization", json_real(cycles ? (double)macs / ((double)cycles * n * n) : 0.0));
-  json_object_set_new(w->extras, "evidence", json_string("executed"));
-  npuc_program_destroy(p);
-  return status;
-}
-
-/* -- report.json: the whole build in one document -- */
-
-static void copy_member(json_t *to, const char *key, const json_t *from, const char *member) {
-  json_t *value_of = json_object_get(from, member);
-  if (value_of) json_object_set(to, key, value_of);
-}
-
-static npuc_status write_report(stage_work *w) {
+static npuc_status write_report(stage_work *w, double started) {
+  static const char *const recorded[] = {"cycles", "macs", "utilization", "layers", "evidence"};
   build *b = w->b;
-  json_t *report = json_pack("{s:s, s:s, s:s}", "schema", "npuc.report/1", "target", w->target, "evidence", "executed");
-  json_t *stages = json_array();
-  for (int s = 0; s < STAGE_VERIFY; s++) {
-    json_t *record = npuc_build_record(b, (stage_id)s, npuc_stage_per_target((stage_id)s) ? w->target : NULL), *entry = json_object();
-    json_object_set_new(entry, "name", json_string(npuc_stage_name((stage_id)s)));
-    copy_member(entry, "gate", record, "gate");
-    copy_member(entry, "seconds", record, "seconds");
-    copy_member(entry, "peak_rss_bytes", record, "peak_rss_bytes");
-    copy_member(entry, "rewrites", record, "rewrites");
-    json_array_append_new(stages, entry);
+  const char *folder = npuc_build_path(b, STAGE_VERIFY, w->target);
+  json_t *report = npuc_build_report(b, w->target);
+  npuc_status status = npuc_build_report_observe(b, w->target, report);
+  if (status == NPUC_OK) {
+    add_own_entry(w, report, started);
+    for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++)
+      json_object_set(w->extras, recorded[i], json_object_get(report, recorded[i]));
+    status = npuc_dir_create(b->diag, folder);
   }
-  json_array_append_new(stages, json_pack("{s:s, s:O}", "name", "verify", "gate", w->gate));
-  json_object_set_new(report, "stages", stages);
-  copy_member(report, "options", b->manifest, "options");
-  copy_member(report, "placement", npuc_build_record(b, STAGE_ADAPT, w->target), "placement");
-  json_t *quantized = npuc_build_record(b, STAGE_QUANTIZE, w->target);
-  copy_member(report, "quantization", quantized, "layers");
-  copy_member(report, "metric", json_object_get(quantized, "gate"), "metric");
-  static const char *const own[] = {"cycles", "macs", "utilization", "layers"};
-  for (size_t i = 0; i < sizeof own / sizeof *own; i++) copy_member(report, own[i], w->extras, own[i]);
-  char *text = json_dumps(report, JSON_INDENT(1) | JSON_ENSURE_ASCII);
+  if (status == NPUC_OK) status = npuc_build_report_write(b->diag, b->arena, folder, report);
   json_decref(report);
-  if (!text) return npuc_fail(b->diag, NPUC_DIAG_E0002, NULL, "report.json");
-  const char *folder = npuc_build_path(b, STAGE_VERIFY, w->target), *path = npuc_path_join(b->arena, folder, "report.json");
-  npuc_status status = npuc_dir_create(b->diag, folder);
-  if (status == NPUC_OK) status = npuc_file_write_all(b->diag, path, text, strlen(text));
-  free(text);
-  w->outputs[w->n_outputs++] = path + strlen(b->path) + 1;
+  w->outputs[w->n_outputs++] = npuc_path_join(b->arena, folder, "report.json") + strlen(b->path) + 1;
+  w->outputs[w->n_outputs++] = npuc_path_join(b->arena, folder, "report.html") + strlen(b->path) + 1;
   return status;
 }
 
 npuc_status npuc_stage_verify(stage_work *w) {
   module *m = NULL;
+  double started = npuc_clock_seconds();
   const char *artifact = npuc_arena_printf(w->b->arena, "%s/model.npu", npuc_build_path(w->b, STAGE_BUILD, w->target));
   NPUC_TRY(npuc_stage_model(w, STAGE_QUANTIZE, &m));
   npuc_status status = gate(w, m, artifact);
   npuc_module_destroy(m);
-  if (status == NPUC_OK) status = cost(w, artifact);
-  if (status == NPUC_OK) status = write_report(w);
+  if (status == NPUC_OK) status = write_report(w, started);
   return status;
 }

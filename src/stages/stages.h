@@ -72,9 +72,10 @@ npuc_status npuc_check_dims(build *b, const module *m) NPUC_MUST_USE;
 
 typedef struct accuracy {
   size_t samples, top1, top5;
+  int64_t classes; /* scores a sample */
 } accuracy;
-/* Classifies every sample of the dataset (output 0, first largest index) against its labels; at most `limit` (0: all). `observe` may be NULL: sees each sample's outputs too. */
-npuc_status npuc_accuracy(diag *d, const progress *p, const char *what, runner *r, const dataset *data, size_t limit,
+/* Classifies every sample of the dataset (output 0, first largest index) against its labels; at most `limit` (0: all). out_answers: by sample, or NULL. */
+npuc_status npuc_accuracy(diag *d, const progress *p, const char *what, runner *r, const dataset *data, size_t limit, int64_t *out_answers,
                           accuracy *out_accuracy) NPUC_MUST_USE;
 double npuc_percent(size_t part, size_t whole);
 /* Whether `label` is the first largest element of the (last axis) row; and its rank among the row (0: first). */

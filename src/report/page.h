@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pages: one self-contained HTML file each, a function of the report's data and nothing else, so that the same report gives the same bytes.
+ *
+ * report.json holds every number; a page is a view of it. sections.def lists what is shown, in order; a section that has nothing to show is left out. Tables and charts
+ * are HTML and inline SVG, made here; scripts (assets/) only add: the graph's viewer, filters, the theme's switch. */
+#ifndef NPUC_REPORT_PAGE_H
+#define NPUC_REPORT_PAGE_H
+
+#include "report/markup.h"
+
+/* Of one build: `report` is the document of report.json. */
+void npuc_report_page(const json_t *report, markup *out_page);
+
+#endif

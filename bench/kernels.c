@@ -40,6 +40,8 @@ static void run(const kernel_set *kernels, const kernel_window *g, const buffers
   if (is_i8) {
     int32_t *p = b->parameters;
     conv_i8 conv = {.g = *g,
+                    .x_last = true,
+                    .y_last = true,
                     .x = {.data = b->x, .zero_point = 3},
                     .packed = b->packed,
                     .y = {.data = b->y, .lo = 0, .hi = 255},
@@ -54,14 +56,15 @@ static void run(const kernel_set *kernels, const kernel_window *g, const buffers
 static void measure(const kernel_set *kernels, const char *name, kernel_window g, int is_i8) {
   int64_t taps = g.channels / g.group * window_volume(g.kernel), outputs = g.batch * g.out_channels * window_volume(g.out);
   size_t scratch, packed = is_i8 ? npuc_conv_i8_packed_elements(&g) : npuc_conv_packed_elements(g.group, g.out_channels, taps);
-  if (!(is_i8 ? npuc_conv_i8_scratch(&g, 1, &scratch) : npuc_conv_f32_scratch(&g, 1, &scratch))) return;
+  const conv_i8 shape = {.g = g, .x_last = true, .y_last = true};
+  if (!(is_i8 ? npuc_conv_i8_scratch(&shape, 1, &scratch) : npuc_conv_f32_scratch(&g, 1, &scratch))) return;
   size_t x = (size_t)(g.batch * g.channels * window_volume(g.in)), w = (size_t)(g.out_channels * taps);
   buffers b = {npuc_buffer_create(x * 4),      npuc_buffer_create(w * 4),
                npuc_buffer_create(packed * 4), npuc_buffer_create((size_t)outputs * 4),
                npuc_buffer_create(scratch),    npuc_buffer_create((size_t)g.out_channels * 12)};
   for (int64_t o = 0; o < g.out_channels; o++) {
-    b.parameters[g.out_channels + o] = 1500000000;
-    b.parameters[2 * g.out_channels + o] = 40;
+    b.parameters[g.out_channels + o] = 25000;
+    b.parameters[2 * g.out_channels + o] = 24;
   }
   if (is_i8) {
     npuc_conv_i8_pack(&g, b.w, b.packed);
@@ -96,6 +99,12 @@ int main(void) {
     measure(&kernels, "64->64 25x25 1x1", square(8, 64, 64, 1, 25, 1, 1), is_i8);
     measure(&kernels, "64 dw 25x25 3x3", square(8, 64, 64, 64, 25, 3, 1), is_i8);
     measure(&kernels, "256->256 14x14 1x1", square(4, 256, 256, 1, 14, 1, 1), is_i8);
+    measure(&kernels, "16->96 112x112 1x1", square(1, 16, 96, 1, 112, 1, 1), is_i8);
+    measure(&kernels, "144->24 56x56 1x1", square(1, 144, 24, 1, 56, 1, 1), is_i8);
+    measure(&kernels, "960->320 7x7 1x1", square(1, 960, 320, 1, 7, 1, 1), is_i8);
+    measure(&kernels, "96 dw 112x112 3x3 s2", square(1, 96, 96, 96, 112, 3, 2), is_i8);
+    measure(&kernels, "480 dw 14x14 5x5", square(1, 480, 480, 480, 14, 5, 1), is_i8);
+    measure(&kernels, "3->32 224x224 3x3 s2", square(1, 3, 32, 1, 224, 3, 2), is_i8);
   }
   return 0;
 }

@@ -1,57 +1,114 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* int8 on the walk of conv_layout.c: planes of interleaved channel pairs, x minus its zero point, so that padding is 0. */
+/* int8 convolutions, unit by unit: a unit is a block of whole output rows of one sample, whose input rows (x minus its zero point, as
+ * int16, with their padding) fit the second cache. Each unit widens its rows once, then takes one block of channels after another over
+ * its pixels. Channels-first operands are transposed at a unit's edges. Units go to threads; where there are few, their channels do. */
 #include "kernels/conv_i8.h"
 
+#include <assert.h>
 #include <string.h>
 
-#include "kernels/conv_layout.h"
+#include "kernels/conv_i8_plan.h"
 
-static size_t align64(size_t bytes) { return (bytes + 63) / 64 * 64; }
+enum { ROWS_BYTES = 96 * 1024 };
 
-static int64_t group_channels(const kernel_window *g) { return g->channels / g->group; }
-static int64_t group_pairs(const kernel_window *g) { return (group_channels(g) + 1) / 2; }
+typedef struct unit_plan {
+  kernel_window g; /* 1x1 without stride: a pixel is a row */
+  conv_i8_form f;
+  int64_t rows, units;      /* output rows of a unit, units of a plane of rows */
+  int64_t parts;            /* of the channel blocks */
+  int64_t in_rows, columns; /* padded input of a unit */
+  int64_t pitch;            /* elements of a padded input row: int16, or pairs of them when depthwise */
+  size_t at_bytes, row_bytes, x_bytes, y_bytes, thread_bytes, shared_bytes;
+} unit_plan;
 
-size_t npuc_conv_i8_packed_elements(const kernel_window *g) {
-  int64_t blocks = (g->out_channels / g->group + CONV_TILE_CHANNELS - 1) / CONV_TILE_CHANNELS;
-  return (size_t)(g->group * blocks * group_pairs(g) * window_volume(g->kernel)) * CONV_TILE_CHANNELS;
-}
+static size_t align64(int64_t bytes) { return ((size_t)bytes + 63) / 64 * 64; }
+static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static int32_t pair_of(int32_t low, int32_t high) { return (int32_t)((uint32_t)(uint16_t)low | (uint32_t)(uint16_t)high << 16); }
-
-void npuc_conv_i8_pack(const kernel_window *g, const int8_t *w, int32_t *out_packed) {
-  int64_t per_group = g->out_channels / g->group, channels = group_channels(g), volume = window_volume(g->kernel);
-  for (int64_t group = 0; group < g->group; group++) {
-    for (int64_t o = 0; o < per_group; o += CONV_TILE_CHANNELS) {
-      for (int64_t k = 0; k < group_pairs(g) * volume; k++) {
-        int64_t c = k / volume * 2, j = k % volume;
-        for (int64_t i = 0; i < CONV_TILE_CHANNELS; i++, out_packed++) {
-          *out_packed = 0;
-          if (o + i >= per_group) continue;
-          const int8_t *row = w + (group * per_group + o + i) * channels * volume;
-          *out_packed = pair_of(row[c * volume + j], c + 1 < channels ? row[(c + 1) * volume + j] : 0);
-        }
-      }
-    }
+static bool is_pointwise(const kernel_window *g) {
+  for (int a = 0; a < WINDOW_AXES; a++) {
+    if (g->kernel[a] != 1 || g->stride[a] != 1 || g->begin[a] != 0 || g->out[a] != g->in[a]) return false;
   }
-}
-
-bool npuc_conv_i8_scratch(const kernel_window *g, size_t threads, size_t *out_bytes) {
-  conv_layout l;
-  if (!npuc_conv_layout(g, true, CONV_SLACK, &l)) return false;
-  *out_bytes = align64((size_t)l.taps * sizeof(int32_t)) + (size_t)npuc_conv_planes(&l, threads) * sizeof(int32_t);
   return true;
 }
 
-typedef struct i8_context {
-  const conv_layout *layout;
-  const conv_i8 *conv;
-  pair_i8_kernel *pair;
-} i8_context;
+static int64_t input_rows(const kernel_window *g, int64_t rows) {
+  return (rows - 1) * g->stride[1] + (g->kernel[1] - 1) * g->dilation[1] + 1;
+}
 
-/* M and s times the same power of two: no result changes, and s reaches 32 where the rule is cheap. |M| stays below 2^31. */
+/* Bytes of the widened rows behind `rows` output rows. */
+static int64_t widened_bytes(const unit_plan *p, int64_t rows) {
+  int64_t in = input_rows(&p->g, rows);
+  return p->f.depthwise ? (in + 1) / 2 * p->pitch * 4 : p->g.kernel[0] * in * p->pitch * 2;
+}
+
+static void choose_rows(unit_plan *p, int64_t threads) {
+  const kernel_window *g = &p->g;
+  int64_t planes = g->batch * g->out[0], share = divide_up(g->out[1] * planes, threads), most = least(g->out[1], share);
+  if (widened_bytes(p, most) > ROWS_BYTES) {
+    int64_t low = 1, high = most; /* low fits or is 1, high does not fit */
+    while (high - low > 1) {
+      int64_t middle = (low + high) / 2;
+      if (widened_bytes(p, middle) <= ROWS_BYTES) {
+        low = middle;
+      } else {
+        high = middle;
+      }
+    }
+    most = low;
+  }
+  p->units = divide_up(g->out[1], most);
+  p->rows = divide_up(g->out[1], p->units);
+  p->units = divide_up(g->out[1], p->rows);
+  p->parts = least(divide_up(threads, planes * p->units), p->f.groups * p->f.blocks);
+}
+
+static bool plan_units(const conv_i8 *conv, size_t threads, unit_plan *out_plan) {
+  unit_plan p = {.g = conv->g};
+  kernel_window *g = &p.g;
+  if (is_pointwise(g)) {
+    g->in[1] = g->out[1] = window_volume(g->in);
+    g->in[0] = g->in[2] = g->out[0] = g->out[2] = 1;
+  }
+  p.f = npuc_conv_i8_form(g);
+  p.columns = (g->out[2] - 1) * g->stride[2] + (g->kernel[2] - 1) * g->dilation[2] + 1;
+  p.pitch = p.columns * (p.f.depthwise ? p.f.ci : g->channels);
+  choose_rows(&p, (int64_t)threads);
+  p.in_rows = input_rows(g, p.rows);
+  int64_t padded = p.f.groups * p.f.blocks * I8_WIDE;
+  p.at_bytes = align64(p.rows * g->out[2] * 4);
+  p.row_bytes = align64(widened_bytes(&p, p.rows) + 64);
+  p.x_bytes = conv->x_last ? 0 : align64(g->kernel[0] * p.in_rows * g->in[2] * g->channels);
+  p.y_bytes = conv->y_last ? 0 : align64(p.rows * g->out[2] * g->out_channels);
+  p.thread_bytes = p.at_bytes + p.row_bytes + p.x_bytes + p.y_bytes + I8_RUN * I8_WIDE * 4;
+  p.shared_bytes = 3 * align64(padded * 4) + align64((p.f.runs + p.f.pairs) * 4);
+  *out_plan = p;
+  return p.thread_bytes < INT32_MAX && p.shared_bytes < INT32_MAX;
+}
+
+bool npuc_conv_i8_scratch(const conv_i8 *conv, size_t threads, size_t *out_bytes) {
+  unit_plan p;
+  if (!plan_units(conv, threads, &p)) return false;
+  *out_bytes = p.shared_bytes + threads * p.thread_bytes;
+  return true;
+}
+
+/* -- what a call prepares for all units -- */
+
+typedef struct conv_job {
+  const kernel_set *kernels;
+  const conv_i8 *conv;
+  unit_plan p;
+  rule_kind kind;
+  int32_t *bias, *m, *s; /* [blocks of all groups, 16] */
+  int32_t *offsets;      /* [runs]; depthwise: [taps of parity 0], [taps of parity 1] */
+  char *threads;
+} conv_job;
+
+/* M and s times the same power of two: no result changes. |M| stays below 2^31. */
 static void normalize(int32_t *m, int32_t *s) {
   if (*m == 0) {
-    *s = *s < 32 ? 32 : *s;
+    *s = 32;
     return;
   }
   while (*s < 32 && *m < (INT32_C(1) << 30) && *m >= -(INT32_C(1) << 30)) {
@@ -60,120 +117,341 @@ static void normalize(int32_t *m, int32_t *s) {
   }
 }
 
-static void i8_channel(const void *context, int64_t o, int64_t group, int64_t block, conv_tile *t) {
-  const i8_context *c = context;
-  const q8_scale *scale = &c->conv->scale;
-  (void)group;
-  t->weights = c->conv->packed + block * c->layout->taps * CONV_TILE_CHANNELS;
-  for (int i = 0; i < CONV_TILE_CHANNELS; i++) {
-    bool real = i < t->channels;
-    t->bias[i] = real && scale->bias ? scale->bias[o + i] : 0;
-    t->multiplier[i] = real ? scale->m[o + i] : 0;
-    t->shift[i] = real ? scale->s[o + i] : 0;
-    normalize(&t->multiplier[i], &t->shift[i]);
+static rule_kind kind_of(const q8_scale *scale, int64_t channels) {
+  bool is_short = true, is_long = true;
+  for (int64_t o = 0; o < channels; o++) {
+    int32_t m = scale->m[o], s = scale->s[o];
+    is_short = is_short && (m == 0 || (m > 0 && m < 32768 && s >= 17 && s <= 47));
+    normalize(&m, &s);
+    is_long = is_long && s >= 32;
+  }
+  return is_short ? RULE_SHORT : is_long ? RULE_LONG : RULE_ANY;
+}
+
+static void fill_scales(const conv_job *job) {
+  const conv_i8_form *f = &job->p.f;
+  const q8_scale *scale = &job->conv->scale;
+  int64_t co = f->depthwise ? job->conv->g.out_channels : f->co;
+  for (int64_t group = 0; group < f->groups; group++) {
+    for (int64_t i = 0; i < f->blocks * I8_WIDE; i++) {
+      int64_t at = group * f->blocks * I8_WIDE + i, o = group * co + i;
+      bool real = i < co;
+      job->bias[at] = real && scale->bias ? scale->bias[o] : 0;
+      job->m[at] = real ? scale->m[o] : 0;
+      job->s[at] = real && scale->m[o] ? scale->s[o] : 32;
+      if (job->kind == RULE_LONG) normalize(&job->m[at], &job->s[at]);
+    }
   }
 }
 
-/* One row of pairs, phase by phase (conv.h); a and b are the two channels' rows, b NULL for the odd one. */
-static void load_row(const i8_context *context, const uint8_t *a, const uint8_t *b, int16_t *to) {
-  const conv_layout *l = context->layout;
-  const kernel_window *g = &l->g;
-  const q8_input *x = &context->conv->x;
-  for (int64_t phase = 0; phase < g->stride[2]; phase++, to += 2 * l->phase) {
-    int64_t first, last;
-    conv_phase_range(l, phase, &first, &last);
-    memset(to, 0, (size_t)first * 4);
-    memset(to + 2 * last, 0, (size_t)(l->phase - last) * 4);
-    int64_t from = first * g->stride[2] + phase - g->begin[2];
-    if (last == first) continue;
-    if (g->stride[2] == 1) {
-      context->pair(a + from, b ? b + from : NULL, x->is_signed, x->zero_point, (size_t)(last - first), to + 2 * first);
+static void fill_offsets(const conv_job *job) {
+  const unit_plan *p = &job->p;
+  const kernel_window *g = &p->g;
+  int32_t *to = job->offsets;
+  if (p->f.depthwise) {
+    for (int64_t k = 0; k < p->f.pairs; k++) {
+      int32_t offset = (int32_t)(k / g->kernel[2] * p->pitch + k % g->kernel[2] * g->dilation[2] * p->f.ci);
+      if (k < p->f.runs) to[k] = offset;
+      to[p->f.runs + k] = offset;
+    }
+    return;
+  }
+  for (int64_t d = 0; d < g->kernel[0]; d++) {
+    for (int64_t h = 0; h < g->kernel[1]; h++) {
+      int64_t row = (d * p->in_rows + h * g->dilation[1]) * p->pitch;
+      for (int64_t w = 0; w < (p->f.whole_rows ? 1 : g->kernel[2]); w++) *to++ = (int32_t)(row + w * g->dilation[2] * g->channels);
+    }
+  }
+}
+
+/* -- one unit -- */
+
+typedef struct unit {
+  const conv_job *job;
+  int64_t sample, depth, first, rows; /* output rows */
+  int32_t *at;                        /* [pixels]: element of a pixel's first tap */
+  void *input;                        /* widened rows */
+  uint8_t *x, *y;                     /* channels-last copies, or NULL */
+  int32_t *sums;
+} unit;
+
+static unit unit_of(const conv_job *job, int64_t index, size_t worker) {
+  const unit_plan *p = &job->p;
+  char *memory = job->threads + worker * p->thread_bytes;
+  unit u = {.job = job, .sample = index / p->units / p->g.out[0], .depth = index / p->units % p->g.out[0]};
+  u.first = index % p->units * p->rows;
+  u.rows = least(p->rows, p->g.out[1] - u.first);
+  u.sums = (int32_t *)(void *)memory;
+  memory += I8_RUN * I8_WIDE * 4;
+  u.at = (int32_t *)(void *)memory;
+  u.input = memory + p->at_bytes;
+  u.x = (uint8_t *)memory + p->at_bytes + p->row_bytes;
+  u.y = u.x + p->x_bytes;
+  return u;
+}
+
+/* Input row `row` of the unit, one of the padded ones, at depth `d` of the kernel: its first element, channels last; NULL in the padding. */
+static const uint8_t *source_row(const unit *u, int64_t d, int64_t row) {
+  const unit_plan *p = &u->job->p;
+  const kernel_window *g = &p->g;
+  int64_t depth = u->depth * g->stride[0] - g->begin[0] + d * g->dilation[0], h = u->first * g->stride[1] - g->begin[1] + row;
+  if (row >= p->in_rows || depth < 0 || depth >= g->in[0] || h < 0 || h >= g->in[1]) return NULL;
+  if (!u->job->conv->x_last) return u->x + (d * p->in_rows + row) * g->in[2] * g->channels;
+  return (const uint8_t *)u->job->conv->x.data + ((u->sample * g->in[0] + depth) * g->in[1] + h) * g->in[2] * g->channels;
+}
+
+/* Channels-first x: the unit's rows are transposed, plane positions to pixels. */
+static void gather_rows(const unit *u) {
+  const unit_plan *p = &u->job->p;
+  const kernel_window *g = &p->g;
+  int64_t start = u->first * g->stride[1] - g->begin[1], first = start < 0 ? 0 : start,
+          end = least(start + input_rows(g, u->rows), g->in[1]);
+  for (int64_t d = 0; d < g->kernel[0] && first < end; d++) {
+    int64_t depth = u->depth * g->stride[0] - g->begin[0] + d * g->dilation[0], volume = window_volume(g->in);
+    if (depth < 0 || depth >= g->in[0]) continue;
+    const uint8_t *from = (const uint8_t *)u->job->conv->x.data + u->sample * g->channels * volume + (depth * g->in[1] + first) * g->in[2];
+    uint8_t *to = u->x + (d * p->in_rows + first - start) * g->in[2] * g->channels;
+    u->job->kernels->transpose_i8(from, (size_t)volume, (size_t)g->channels, (size_t)((end - first) * g->in[2]), to, (size_t)g->channels);
+  }
+}
+
+/* Input columns [first, last) lie in the padded row, the first at `lead`. */
+typedef struct span {
+  int64_t first, last, lead;
+} span;
+static span row_span(const unit_plan *p) {
+  const kernel_window *g = &p->g;
+  span s = {.first = g->begin[2] < 0 ? -g->begin[2] : 0, .last = least(g->in[2], p->columns - g->begin[2])};
+  s.lead = s.first + g->begin[2];
+  if (s.last < s.first) s.last = s.first;
+  if (s.lead > p->columns) s.lead = p->columns;
+  return s;
+}
+
+static void widen_rows(const unit *u) {
+  const unit_plan *p = &u->job->p;
+  const kernel_window *g = &p->g;
+  const q8_input *x = &u->job->conv->x;
+  int64_t c = g->channels, rows = input_rows(g, u->rows);
+  span s = row_span(p);
+  for (int64_t i = 0; i < g->kernel[0] * rows; i++) {
+    int64_t d = i / rows, row = i % rows;
+    int16_t *to = (int16_t *)u->input + (d * p->in_rows + row) * p->pitch;
+    if (g->kernel[1] == 1 && row % g->stride[1] != 0) continue; /* no window reads it */
+    const uint8_t *from = source_row(u, d, row);
+    if (!from) {
+      memset(to, 0, (size_t)p->pitch * 2);
       continue;
     }
-    for (int64_t i = first; i < last; i++, from += g->stride[2]) {
-      int32_t p = x->is_signed ? (int8_t)a[from] : a[from], q = !b ? x->zero_point : x->is_signed ? (int8_t)b[from] : b[from];
-      to[2 * i] = (int16_t)(p - x->zero_point);
-      to[2 * i + 1] = (int16_t)(q - x->zero_point);
+    memset(to, 0, (size_t)(s.lead * c) * 2);
+    u->job->kernels->widen_i8(from + s.first * c, x->is_signed, x->zero_point, (size_t)((s.last - s.first) * c), to + s.lead * c);
+    int64_t end = s.lead + s.last - s.first;
+    memset(to + end * c, 0, (size_t)((p->columns - end) * c) * 2);
+  }
+}
+
+/* Adjacent rows of x, whole and without padding, are one long row. */
+static bool widen_at_once(const unit *u) {
+  const unit_plan *p = &u->job->p;
+  const kernel_window *g = &p->g;
+  int64_t h = u->first * g->stride[1] - g->begin[1], rows = input_rows(g, u->rows);
+  if (g->kernel[0] != 1 || g->stride[1] > g->kernel[1] || g->begin[2] != 0 || p->columns != g->in[2] || h < 0 || h + rows > g->in[1])
+    return false;
+  const uint8_t *from = source_row(u, 0, 0);
+  if (!from) return false;
+  const q8_input *x = &u->job->conv->x;
+  u->job->kernels->widen_i8(from, x->is_signed, x->zero_point, (size_t)(rows * p->pitch), u->input);
+  return true;
+}
+
+/* One pair of rows; pixels are f.ci pairs apart. */
+static void pair_row(const unit *u, const uint8_t *a, const uint8_t *b, int32_t *to) {
+  const unit_plan *p = &u->job->p;
+  const q8_input *x = &u->job->conv->x;
+  int64_t c = p->g.channels, ci = p->f.ci;
+  span s = row_span(p);
+  int64_t n = s.last - s.first, end = s.lead + n;
+  memset(to, 0, (size_t)(s.lead * ci) * 4);
+  memset(to + end * ci, 0, (size_t)((p->columns - end) * ci) * 4);
+  to += s.lead * ci;
+  a = a ? a + s.first * c : NULL;
+  b = b ? b + s.first * c : NULL;
+  if (c == ci) {
+    u->job->kernels->pair_i8(a, b, x->is_signed, x->zero_point, (size_t)(n * c), (int16_t *)to);
+    return;
+  }
+  for (int64_t i = 0; i < n; i++, to += ci) {
+    u->job->kernels->pair_i8(a ? a + i * c : NULL, b ? b + i * c : NULL, x->is_signed, x->zero_point, (size_t)c, (int16_t *)to);
+    memset(to + c, 0, (size_t)(ci - c) * 4);
+  }
+}
+
+static void pair_rows(const unit *u) {
+  const unit_plan *p = &u->job->p;
+  int64_t rows = input_rows(&p->g, u->rows);
+  for (int64_t row = 0; row < rows; row += 2) {
+    const uint8_t *a = source_row(u, 0, row), *b = row + 1 < rows ? source_row(u, 0, row + 1) : NULL;
+    int32_t *to = (int32_t *)u->input + row / 2 * p->pitch;
+    if (a || b) {
+      pair_row(u, a, b, to);
+    } else {
+      memset(to, 0, (size_t)p->pitch * 4);
     }
   }
 }
 
-static void i8_load(const void *context, int64_t sample, int64_t first, int64_t last, void *planes) {
-  const i8_context *c = context;
-  const conv_layout *l = c->layout;
-  const kernel_window *g = &l->g;
-  int64_t image = window_volume(g->in), channels = group_channels(g);
-  for (int64_t cell = first; cell < last; cell++) {
-    int64_t channel = cell / l->cells * channels + cell % l->cells * 2;
-    const uint8_t *a = (const uint8_t *)c->conv->x.data + (sample * g->channels + channel) * image;
-    bool two = cell % l->cells * 2 + 1 < channels;
-    int16_t *to = (int16_t *)planes + 2 * cell * l->plane;
-    for (int64_t r = 0; r < l->rows[0] * l->rows[1]; r++, to += 2 * l->pitch) {
-      int64_t d = r / l->rows[1] - g->begin[0], h = r % l->rows[1] - g->begin[1], row = (d * g->in[1] + h) * g->in[2];
-      if (d < 0 || d >= g->in[0] || h < 0 || h >= g->in[1]) {
-        memset(to, 0, (size_t)l->pitch * 4);
-      } else {
-        load_row(c, a + row, two ? a + image + row : NULL, to);
+/* Where the unit's outputs go, channels last. */
+static uint8_t *unit_output(const unit *u) {
+  const kernel_window *g = &u->job->p.g;
+  if (!u->job->conv->y_last) return u->y;
+  return (uint8_t *)u->job->conv->y.data + ((u->sample * g->out[0] + u->depth) * g->out[1] + u->first) * g->out[2] * g->out_channels;
+}
+
+static void scatter_rows(const unit *u, int64_t o, int64_t channels) {
+  const kernel_window *g = &u->job->p.g;
+  int64_t volume = window_volume(g->out), pixels = u->rows * g->out[2];
+  uint8_t *to =
+      (uint8_t *)u->job->conv->y.data + (u->sample * g->out_channels + o) * volume + (u->depth * g->out[1] + u->first) * g->out[2];
+  u->job->kernels->transpose_i8(u->y + o, (size_t)g->out_channels, (size_t)pixels, (size_t)channels, to, (size_t)volume);
+}
+
+/* Channels [o, o + channels) of y as block `block` (of all groups). */
+typedef struct block {
+  int64_t index, group, o;
+  int width, channels;
+  rule_i8 rule;
+  const int32_t *weights, *bias;
+} block;
+
+static block block_of(const conv_job *job, int64_t index) {
+  const conv_i8_form *f = &job->p.f;
+  int64_t co = f->depthwise ? job->conv->g.out_channels : f->co, within = index % f->blocks;
+  block b = {.index = index, .group = index / f->blocks, .width = conv_i8_width(f->co, within)};
+  b.channels = (int)least(b.width, co - within * I8_WIDE);
+  b.o = b.group * co + within * I8_WIDE;
+  b.rule = (rule_i8){.kind = job->kind,
+                     .m = job->m + index * I8_WIDE,
+                     .s = job->s + index * I8_WIDE,
+                     .is_signed = job->conv->y.is_signed,
+                     .zero_point = job->conv->y.zero_point,
+                     .lo = job->conv->y.lo,
+                     .hi = job->conv->y.hi};
+  b.bias = job->bias + index * I8_WIDE;
+  b.weights = job->conv->packed + b.group * f->group_weights + within * I8_WIDE * (f->depthwise ? 1 : f->runs * f->pairs);
+  return b;
+}
+
+static void finish(const unit *u, const block *b, int64_t pixel, int64_t n) {
+  size_t channels = (size_t)u->job->conv->g.out_channels;
+  u->job->kernels->rule_i8(&b->rule, u->sums, (size_t)n, b->width, b->channels, unit_output(u) + (size_t)pixel * channels + b->o, channels);
+}
+
+static void dense_block(const unit *u, const block *b) {
+  const unit_plan *p = &u->job->p;
+  int64_t pixels = u->rows * p->g.out[2];
+  const int16_t *x = (const int16_t *)u->input + b->group * p->f.ci;
+  sums_i8 t = {.width = b->width,
+               .runs = (int32_t)p->f.runs,
+               .pairs = (int32_t)p->f.pairs,
+               .offsets = u->job->offsets,
+               .weights = b->weights,
+               .bias = b->bias};
+  for (int64_t first = 0; first < pixels; first += I8_RUN) {
+    int64_t n = least(pixels - first, I8_RUN);
+    for (int64_t i = 0; i < n; i += I8_PIXELS) {
+      t.pixels = (int)least(n - i, I8_PIXELS);
+      t.sums = u->sums + i * b->width;
+      for (int j = 0; j < t.pixels; j++) t.x[j] = x + u->at[first + i + j];
+      u->job->kernels->sums_i8(&t);
+    }
+    finish(u, b, first, n);
+  }
+}
+
+static void depthwise_block(const unit *u, const block *b) {
+  const unit_plan *p = &u->job->p;
+  const kernel_window *g = &p->g;
+  int64_t columns = g->out[2];
+  depthwise_i8 t = {.step = (size_t)(g->stride[2] * p->f.ci), .width = b->width, .weights_step = (size_t)p->f.co, .bias = b->bias};
+  for (int64_t row = 0; row < u->rows; row++) {
+    bool odd = row * g->stride[1] % 2 != 0;
+    t.taps = (int32_t)(odd ? p->f.pairs : p->f.runs);
+    t.offsets = u->job->offsets + (odd ? p->f.runs : 0);
+    t.weights = b->weights + (odd ? p->f.runs * p->f.co : 0);
+    const int32_t *x = (const int32_t *)u->input + row * g->stride[1] / 2 * p->pitch + (b->index % p->f.blocks) * I8_WIDE;
+    for (int64_t first = 0; first < columns; first += I8_RUN) {
+      int64_t n = least(columns - first, I8_RUN);
+      for (int64_t i = 0; i < n; i += I8_PIXELS) {
+        t.pixels = (int)least(n - i, I8_PIXELS);
+        t.sums = u->sums + i * b->width;
+        t.x = x + (first + i) * (int64_t)t.step;
+        u->job->kernels->depthwise_i8(&t);
       }
+      finish(u, b, row * columns + first, n);
+    }
+  }
+}
+
+static void fill_pixels(const unit *u) {
+  const unit_plan *p = &u->job->p;
+  const kernel_window *g = &p->g;
+  int32_t *at = u->at;
+  for (int64_t row = 0; row < u->rows; row++) {
+    int32_t start = (int32_t)(row * g->stride[1] * p->pitch), step = (int32_t)(g->stride[2] * g->channels);
+    for (int64_t w = 0; w < g->out[2]; w++) *at++ = start + (int32_t)w * step;
+  }
+}
+
+static void run_units(void *context, size_t begin, size_t end, size_t worker) {
+  const conv_job *job = context;
+  const conv_i8_form *f = &job->p.f;
+  int64_t blocks = f->groups * f->blocks;
+  for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
+    unit u = unit_of(job, i / job->p.parts, worker);
+    int64_t part = i % job->p.parts, first = part * blocks / job->p.parts, last = (part + 1) * blocks / job->p.parts;
+    if (!job->conv->x_last) gather_rows(&u);
+    if (f->depthwise) {
+      pair_rows(&u);
+    } else {
+      fill_pixels(&u);
+      if (!widen_at_once(&u)) widen_rows(&u);
+    }
+    for (int64_t b = first; b < last; b++) {
+      block now = block_of(job, b);
+      if (f->depthwise) {
+        depthwise_block(&u, &now);
+      } else {
+        dense_block(&u, &now);
+      }
+      if (!job->conv->y_last) scatter_rows(&u, now.o, now.channels);
     }
   }
 }
 
 void npuc_conv_i8(const kernel_set *kernels, thread_pool *pool, const conv_i8 *conv, void *scratch) {
-  conv_layout l;
-  (void)npuc_conv_layout(&conv->g, true, kernels->lanes, &l);
-  int32_t *offsets = scratch;
-  npuc_conv_offsets(&l, offsets);
-  i8_context context = {&l, conv, kernels->pair_i8};
-  conv_run run = {
-      .walk = {.layout = &l,
-               .kernel = kernels->conv_i8,
-               .lanes = kernels->lanes,
-               .most_vectors = 2,
-               .offsets = offsets,
-               .y_bytes = 1,
-               .channel = i8_channel,
-               .context = &context},
-      .model = {.zero_point = conv->y.zero_point, .lo = conv->y.lo, .hi = conv->y.hi},
-      .load = i8_load,
-      .y = conv->y.data,
-      .planes = (char *)scratch + align64((size_t)l.taps * sizeof(int32_t)),
-  };
-  npuc_conv_run(pool, &run);
+  conv_job job = {.kernels = kernels, .conv = conv};
+  (void)plan_units(conv, npuc_pool_threads(pool), &job.p);
+  size_t padded = (size_t)(job.p.f.groups * job.p.f.blocks * I8_WIDE), bytes = align64((int64_t)padded * 4);
+  char *memory = scratch;
+  job.bias = (int32_t *)(void *)memory;
+  job.m = (int32_t *)(void *)(memory + bytes);
+  job.s = (int32_t *)(void *)(memory + 2 * bytes);
+  job.offsets = (int32_t *)(void *)(memory + 3 * bytes);
+  job.threads = memory + job.p.shared_bytes;
+  job.kind = kind_of(&conv->scale, conv->g.out_channels);
+  fill_scales(&job);
+  fill_offsets(&job);
+  npuc_parallel_for(pool, (size_t)(job.p.g.batch * job.p.g.out[0] * job.p.units * job.p.parts), 0, run_units, &job);
 }
 
-/* -- matrix product: rows of x as int16, then dot products in runs of outputs -- */
-
-enum { DOT_RUN = 64 };
-
-typedef struct gemm_job {
-  const gemm_i8 *gemm;
-  dot_i8_kernel *dot;
-  char *rows; /* [workers, row_bytes] */
-  size_t row_bytes;
-} gemm_job;
-
-size_t npuc_gemm_i8_scratch(int64_t depth, size_t threads) { return align64((size_t)depth * sizeof(int16_t)) * threads; }
-
-static void gemm_rows(void *context, size_t begin, size_t end, size_t worker) {
-  const gemm_job *job = context;
-  const gemm_i8 *g = job->gemm;
-  int16_t *row = (int16_t *)(void *)(job->rows + job->row_bytes * worker);
-  for (int64_t r = (int64_t)begin; r < (int64_t)end; r++) {
-    for (int64_t k = 0; k < g->depth; k++) row[k] = (int16_t)(npuc_q8_get(&g->x, r * g->depth + k) - g->x.zero_point);
-    for (int64_t o = 0; o < g->outputs; o += DOT_RUN) {
-      int32_t sums[DOT_RUN];
-      int64_t n = g->outputs - o < DOT_RUN ? g->outputs - o : DOT_RUN;
-      job->dot(row, g->w + o * g->depth, (size_t)g->depth, (size_t)g->depth, sums, (size_t)n);
-      for (int64_t i = 0; i < n; i++) {
-        int64_t t = (g->scale.bias ? (int64_t)g->scale.bias[o + i] : 0) + sums[i];
-        npuc_q8_set(&g->y, r * g->outputs + o + i, npuc_q8_rule(&g->y, t, g->scale.m[o + i], g->scale.s[o + i]));
-      }
-    }
-  }
-}
-
-void npuc_gemm_i8(const kernel_set *kernels, thread_pool *pool, const gemm_i8 *gemm, void *scratch) {
-  gemm_job job = {gemm, kernels->dot_i8, scratch, align64((size_t)gemm->depth * sizeof(int16_t))};
-  npuc_parallel_for(pool, (size_t)gemm->rows, 0, gemm_rows, &job);
+kernel_window npuc_gemm_i8_window(int64_t rows, int64_t depth, int64_t outputs) {
+  return (kernel_window){.batch = 1,
+                         .channels = depth,
+                         .out_channels = outputs,
+                         .group = 1,
+                         .in = {1, rows, 1},
+                         .out = {1, rows, 1},
+                         .kernel = {1, 1, 1},
+                         .stride = {1, 1, 1},
+                         .dilation = {1, 1, 1}};
 }

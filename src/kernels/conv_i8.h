@@ -9,29 +9,22 @@
 
 typedef struct conv_i8 {
   kernel_window g;
-  q8_input x;            /* [batch, channels, in...] */
+  q8_input x;  /* [batch, channels, in...], channels last where x_last */
+  q8_output y; /* [batch, out_channels, out...], channels last where y_last */
+  bool x_last, y_last;
   const int32_t *packed; /* of npuc_conv_i8_pack */
   q8_scale scale;
-  q8_output y; /* [batch, out_channels, out...] */
 } conv_i8;
 
-/* 32-bit elements of packed weights: [group, ceil(out_channels/group / 4), ceil(channels/group / 2) * kernel volume, 4] pairs of int16. */
+/* 32-bit elements of packed weights; they depend on channels, group, kernel and dilation only. */
 size_t npuc_conv_i8_packed_elements(const kernel_window *g);
 /* w s8 [out_channels, channels/group, kernel volume]. */
 void npuc_conv_i8_pack(const kernel_window *g, const int8_t *w, int32_t *out_packed);
-/* Bytes of scratch for one call; false when a sample is beyond 2^31 elements. */
-bool npuc_conv_i8_scratch(const kernel_window *g, size_t threads, size_t *out_bytes);
+/* Bytes of scratch for one call; false when they are beyond 2^31. */
+bool npuc_conv_i8_scratch(const conv_i8 *conv, size_t threads, size_t *out_bytes);
 void npuc_conv_i8(const kernel_set *kernels, thread_pool *pool, const conv_i8 *conv, void *scratch);
 
-/* x [rows, depth], w s8 [outputs, depth] as it is, y [rows, outputs]. */
-typedef struct gemm_i8 {
-  int64_t rows, depth, outputs;
-  q8_input x;
-  const int8_t *w;
-  q8_scale scale;
-  q8_output y;
-} gemm_i8;
-size_t npuc_gemm_i8_scratch(int64_t depth, size_t threads);
-void npuc_gemm_i8(const kernel_set *kernels, thread_pool *pool, const gemm_i8 *gemm, void *scratch);
+/* A matrix product x [rows, depth] * w [outputs, depth] as a convolution: a row is a pixel. */
+kernel_window npuc_gemm_i8_window(int64_t rows, int64_t depth, int64_t outputs);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/cpu.h"
+#include "kernels/int8.h"
 
 /* y[i] = f(x[i]; a, b); y may be x. */
 typedef void unary_f32_kernel(const float *x, float *y, size_t n, float a, float b);
@@ -36,9 +37,6 @@ typedef struct conv_tile {
   float start[CONV_TILE_CHANNELS];
   const float *add[CONV_MOST_VECTORS];
   float clip_lo, clip_hi;
-  /* int8: sums begin at bias; y = RULE(sum) of docs/numerics.md */
-  int32_t bias[CONV_TILE_CHANNELS], multiplier[CONV_TILE_CHANNELS], shift[CONV_TILE_CHANNELS];
-  int32_t zero_point, lo, hi;
 } conv_tile;
 /* One channel: up to CONV_MOST_VECTORS vectors; more: up to CONV_TILE_VECTORS. */
 typedef void conv_tile_kernel(const conv_tile *t, int vectors);
@@ -46,21 +44,6 @@ typedef void conv_tile_kernel(const conv_tile *t, int vectors);
 /* `lanes16`: y[m, n] = sum over k of a[m, k] * b[n, k], rows of `a` a_stride elements apart, of `b` b_stride, of y y_stride. */
 typedef void dot_f32_kernel(const float *a, size_t a_stride, const float *b, size_t b_stride, size_t k, float *y, size_t y_stride, size_t m,
                             size_t n);
-/* y[j] = sum over k of a[k] * b[j * b_stride + k], exact modulo 2^32. */
-typedef void dot_i8_kernel(const int16_t *a, const int8_t *b, size_t b_stride, size_t k, int32_t *y, size_t n);
-/* out[2i] = a[i] - zero_point, out[2i + 1] = b[i] - zero_point (0 where b is NULL); a and b are u8, or s8 when is_signed. */
-typedef void pair_i8_kernel(const uint8_t *a, const uint8_t *b, bool is_signed, int32_t zero_point, size_t n, int16_t *out);
-
-/* Elementwise integer operators: add is QAdd; mul is QMul, and Requantize where b is the number b_zero_point + 1 (step 0).
- *
- *   add  y = clamp(zp + (((a - za)*ma + (b - zb)*mb + rnd(s)) >> s), lo, hi)
- *   mul  y = clamp(zp + (((a - za)*(b - zb)*ma + rnd(s)) >> s), lo, hi) */
-typedef struct binary_i8 {
-  bool a_signed, b_signed;
-  int32_t a_zero_point, b_zero_point, a_multiplier, b_multiplier, shift;
-  int32_t zero_point, lo, hi;
-} binary_i8;
-typedef void binary_i8_kernel(const binary_i8 *p, const uint8_t *a, size_t a_step, const uint8_t *b, size_t b_step, uint8_t *y, size_t n);
 
 /* -- what calibration counts -- */
 

@@ -89,52 +89,50 @@ static int32_t shift_input(qop op) {
   }
 }
 
+/* QConv, or QGemm as the convolution that it is: geometry and layout. */
+static conv_i8 conv_of(const qgraph *g, const qnode *n) {
+  const qtensor *x = &g->tensors[n->inputs[0]], *w = &g->tensors[n->inputs[1]];
+  if (n->op == QOP_QConv) return (conv_i8){.g = window_of(g, n, w)};
+  return (conv_i8){.g = npuc_gemm_i8_window(x->dims[0], w->dims[1], w->dims[0]), .x_last = true, .y_last = true};
+}
+
+static bool is_product(const qnode *n) { return n->op == QOP_QConv || n->op == QOP_QGemm; }
+
 size_t npuc_node_scratch(const qgraph *g, const qnode *n) {
   size_t bytes = shift_input(n->op) >= 0 ? shift_bytes(g, n, shift_input(n->op)) : 0, more = 0;
-  if (n->op == QOP_QConv) {
-    kernel_window w = window_of(g, n, &g->tensors[n->inputs[1]]);
-    if (!npuc_conv_i8_scratch(&w, 1, &more)) return SIZE_MAX;
+  if (is_product(n)) {
+    conv_i8 conv = conv_of(g, n);
+    if (!npuc_conv_i8_scratch(&conv, 1, &more)) return SIZE_MAX;
   }
-  if (n->op == QOP_QGemm) more = npuc_gemm_i8_scratch(g->tensors[n->inputs[1]].dims[1], 1);
   return bytes + more;
 }
 
 size_t npuc_node_packed_elements(const qgraph *g, const qnode *n) {
-  if (n->op != QOP_QConv || !g->tensors[n->inputs[1]].data) return 0;
-  kernel_window w = window_of(g, n, &g->tensors[n->inputs[1]]);
-  return npuc_conv_i8_packed_elements(&w);
+  if (!is_product(n) || !g->tensors[n->inputs[1]].data) return 0;
+  conv_i8 conv = conv_of(g, n);
+  return npuc_conv_i8_packed_elements(&conv.g);
 }
 
 void npuc_node_pack(const qgraph *g, const qnode *n, int32_t *out_packed) {
-  const qtensor *weights = &g->tensors[n->inputs[1]];
-  kernel_window w = window_of(g, n, weights);
-  npuc_conv_i8_pack(&w, weights->data, out_packed);
+  conv_i8 conv = conv_of(g, n);
+  npuc_conv_i8_pack(&conv.g, g->tensors[n->inputs[1]].data, out_packed);
 }
 
 /* -- arithmetic -- */
 
-static void run_conv(const task *t) {
-  conv_i8 conv = {.g = window_of(t->g, t->n, in(t, 1)),
-                  .x = input8(t, 0, QATTR_x_zero_point),
-                  .packed = t->packed,
-                  .scale = scale_of(t, 2, 3, 4, t->scratch),
-                  .y = output8(t)};
-  if (t->packed)
+static void run_product(const task *t) {
+  conv_i8 conv = conv_of(t->g, t->n);
+  conv.x = input8(t, 0, QATTR_x_zero_point);
+  conv.y = output8(t);
+  conv.packed = t->packed;
+  conv.scale = scale_of(t, 2, 3, 4, t->scratch);
+  if (t->packed) {
     npuc_conv_i8(t->kernels, NULL, &conv, (char *)t->scratch + shift_bytes(t->g, t->n, 4));
-  else
-    npuc_ref_qconv(&conv.g, &conv.x, in_data(t, 1), &conv.scale, &conv.y); /* weights that are computed */
-}
-
-static void run_gemm(const task *t) {
-  const qtensor *x = in(t, 0), *w = in(t, 1);
-  gemm_i8 gemm = {.rows = x->dims[0],
-                  .depth = w->dims[1],
-                  .outputs = w->dims[0],
-                  .x = input8(t, 0, QATTR_x_zero_point),
-                  .w = in_data(t, 1),
-                  .scale = scale_of(t, 2, 3, 4, t->scratch),
-                  .y = output8(t)};
-  npuc_gemm_i8(t->kernels, NULL, &gemm, (char *)t->scratch + shift_bytes(t->g, t->n, 4));
+  } else if (t->n->op == QOP_QConv) { /* weights that are computed */
+    npuc_ref_qconv(&conv.g, &conv.x, in_data(t, 1), &conv.scale, &conv.y);
+  } else {
+    npuc_ref_qgemm(conv.g.in[1], conv.g.channels, conv.g.out_channels, &conv.x, in_data(t, 1), &conv.scale, &conv.y);
+  }
 }
 
 /* Strides of an operand under numpy broadcasting. */
@@ -353,10 +351,8 @@ npuc_status npuc_node_run(diag *d, const kernel_set *kernels, const qgraph *g, c
   q8_input x;
   switch (n->op) {
     case QOP_QConv:
-      run_conv(&t);
-      break;
     case QOP_QGemm:
-      run_gemm(&t);
+      run_product(&t);
       break;
     case QOP_QAdd:
     case QOP_QMul:

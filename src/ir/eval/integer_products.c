@@ -15,18 +15,11 @@ static q8_scale take_scale(pieces *p, const tensor *const *inputs) {
   return scale;
 }
 
-npuc_status npuc_eval_qconv(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
-  const qconv_attributes *a = NPUC_ATTRS(qconv_attributes, c->node);
-  const tensor *x = inputs[0];
-  if (count_of(outputs[0]) == 0) return NPUC_OK;
-  conv_i8 conv = {.g = npuc_q8_window_of(&x->shape, &outputs[0]->shape, &a->kernel_shape, &a->strides, &a->pads, &a->dilations)};
-  conv.g.group = a->group;
-  conv.x = input_of(x, a->x_zero_point);
-  conv.y = OUTPUT_OF(outputs[0], a);
+static npuc_status run(const eval_context *c, conv_i8 conv, const tensor *const *inputs) {
   size_t rest, packed = c->prepared ? 0 : npuc_conv_i8_packed_elements(&conv.g) * sizeof(int32_t);
-  if (!npuc_conv_i8_scratch(&conv.g, npuc_pool_threads(c->pool), &rest)) {
+  if (!npuc_conv_i8_scratch(&conv, npuc_pool_threads(c->pool), &rest)) {
     diag_place place = npuc_eval_place(c);
-    return npuc_fail(c->d, NPUC_DIAG_E0602, &place, "one sample of the input is beyond 2^31 elements");
+    return npuc_fail(c->d, NPUC_DIAG_E0602, &place, "a row of the input is beyond 2^31 bytes");
   }
   pieces memory;
   NPUC_TRY(start_pieces(c, scale_bytes(inputs) + piece_bytes(packed) + rest, &memory));
@@ -41,16 +34,23 @@ npuc_status npuc_eval_qconv(const eval_context *c, const tensor *const *inputs, 
   return NPUC_OK;
 }
 
+npuc_status npuc_eval_qconv(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
+  const qconv_attributes *a = NPUC_ATTRS(qconv_attributes, c->node);
+  const tensor *x = inputs[0];
+  if (count_of(outputs[0]) == 0) return NPUC_OK;
+  conv_i8 conv = {.g = npuc_q8_window_of(&x->shape, &outputs[0]->shape, &a->kernel_shape, &a->strides, &a->pads, &a->dilations)};
+  conv.g.group = a->group;
+  conv.x = input_of(x, a->x_zero_point);
+  conv.y = OUTPUT_OF(outputs[0], a);
+  return run(c, conv, inputs);
+}
+
 npuc_status npuc_eval_qgemm(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
   const qgemm_attributes *a = NPUC_ATTRS(qgemm_attributes, c->node);
   if (count_of(outputs[0]) == 0) return NPUC_OK;
-  gemm_i8 gemm = {
-      .rows = inputs[0]->shape.dims[0], .depth = inputs[0]->shape.dims[1], .outputs = inputs[1]->shape.dims[0], .w = inputs[1]->data};
-  gemm.x = input_of(inputs[0], a->x_zero_point);
-  gemm.y = OUTPUT_OF(outputs[0], a);
-  pieces memory;
-  NPUC_TRY(start_pieces(c, scale_bytes(inputs) + npuc_gemm_i8_scratch(gemm.depth, npuc_pool_threads(c->pool)), &memory));
-  gemm.scale = take_scale(&memory, inputs);
-  npuc_gemm_i8(npuc_eval_kernels(c), c->pool, &gemm, memory.at);
-  return NPUC_OK;
+  const dim *x = inputs[0]->shape.dims, *w = inputs[1]->shape.dims;
+  conv_i8 conv = {.g = npuc_gemm_i8_window(x[0], x[1], w[0]), .x_last = true, .y_last = true};
+  conv.x = input_of(inputs[0], a->x_zero_point);
+  conv.y = OUTPUT_OF(outputs[0], a);
+  return run(c, conv, inputs);
 }

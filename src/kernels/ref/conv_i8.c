@@ -1,41 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scalar level of the int8 tile, dot product and loader. kernels/ref/integer.c has the operators themselves as readable loops. */
+/* The scalar level of the int8 convolution kernels. kernels/ref/integer.c has the operators themselves as readable loops. */
 #include "kernels/kernels.h"
 #include "kernels/ref/integer.h"
 
 /* A pair is two int16 in one 32-bit element, the first in the low half. Sums wrap, as vector lanes do; their bound keeps them from it. */
-static uint32_t pair_product(int32_t x, int32_t w) {
-  int32_t low = (int32_t)(int16_t)((uint32_t)x & 0xffffu) * (int16_t)((uint32_t)w & 0xffffu);
-  int32_t high = (int32_t)(int16_t)((uint32_t)x >> 16) * (int16_t)((uint32_t)w >> 16);
-  return (uint32_t)low + (uint32_t)high;
+static uint32_t pair_product(int32_t low, int32_t high, int32_t w) {
+  int32_t a = low * (int16_t)((uint32_t)w & 0xffffu), b = high * (int16_t)((uint32_t)w >> 16);
+  return (uint32_t)a + (uint32_t)b;
 }
 
-void npuc_i8_conv__scalar(const conv_tile *t, int vectors) {
-  q8_output y = {.zero_point = t->zero_point, .lo = t->lo, .hi = t->hi};
-  for (int v = 0; v < vectors; v++) {
-    for (int c = 0; c < t->channels; c++) {
-      for (int32_t i = 0; i < t->lanes[v]; i++) {
-        const int32_t *x = (const int32_t *)t->x[v] + i, *w = t->weights;
-        uint32_t sum = (uint32_t)t->bias[c];
-        for (size_t k = 0; k < t->taps; k++) sum += pair_product(x[t->offsets[k]], w[k * CONV_TILE_CHANNELS + (size_t)c]);
-        ((uint8_t *)t->y[v])[(size_t)c * t->y_channel + (size_t)i] = (uint8_t)npuc_q8_rule(&y, (int32_t)sum, t->multiplier[c], t->shift[c]);
+void npuc_i8_sums__scalar(const sums_i8 *t) {
+  for (int p = 0; p < t->pixels; p++) {
+    for (int i = 0; i < t->width; i++) {
+      uint32_t sum = (uint32_t)t->bias[i];
+      const int32_t *w = t->weights + i;
+      for (int32_t r = 0; r < t->runs; r++) {
+        const int16_t *x = t->x[p] + t->offsets[r];
+        for (int32_t k = 0; k < t->pairs; k++, w += t->width) sum += pair_product(x[2 * k], x[2 * k + 1], *w);
       }
+      t->sums[p * t->width + i] = (int32_t)sum;
     }
   }
 }
 
-void npuc_i8_dot__scalar(const int16_t *a, const int8_t *b, size_t b_stride, size_t k, int32_t *y, size_t n) {
-  for (size_t j = 0; j < n; j++) {
-    uint32_t sum = 0;
-    for (size_t i = 0; i < k; i++) sum += (uint32_t)((int32_t)a[i] * b[j * b_stride + i]);
-    y[j] = (int32_t)sum;
+void npuc_i8_depthwise__scalar(const depthwise_i8 *t) {
+  for (int p = 0; p < t->pixels; p++) {
+    for (int i = 0; i < t->width; i++) {
+      uint32_t sum = (uint32_t)t->bias[i];
+      for (int32_t k = 0; k < t->taps; k++) {
+        uint32_t x = (uint32_t)t->x[(size_t)p * t->step + (size_t)(t->offsets[k] + i)];
+        sum += pair_product((int16_t)(x & 0xffffu), (int16_t)(x >> 16), t->weights[(size_t)k * t->weights_step + (size_t)i]);
+      }
+      t->sums[p * t->width + i] = (int32_t)sum;
+    }
   }
+}
+
+void npuc_i8_rule__scalar(const rule_i8 *r, const int32_t *sums, size_t pixels, int width, int channels, uint8_t *y, size_t pitch) {
+  q8_output out = {.zero_point = r->zero_point, .lo = r->lo, .hi = r->hi};
+  for (size_t p = 0; p < pixels; p++) {
+    for (int i = 0; i < channels; i++)
+      y[p * pitch + (size_t)i] = (uint8_t)npuc_q8_rule(&out, sums[p * (size_t)width + (size_t)i], r->m[i], r->s[i]);
+  }
+}
+
+static int32_t value_of(uint8_t x, bool is_signed) { return is_signed ? (int8_t)x : x; }
+
+void npuc_i8_widen__scalar(const uint8_t *x, bool is_signed, int32_t zero_point, size_t n, int16_t *out) {
+  for (size_t i = 0; i < n; i++) out[i] = (int16_t)(value_of(x[i], is_signed) - zero_point);
 }
 
 void npuc_i8_pair__scalar(const uint8_t *a, const uint8_t *b, bool is_signed, int32_t zero_point, size_t n, int16_t *out) {
   for (size_t i = 0; i < n; i++) {
-    int32_t p = is_signed ? (int8_t)a[i] : a[i], q = !b ? zero_point : is_signed ? (int8_t)b[i] : b[i];
-    out[2 * i] = (int16_t)(p - zero_point);
-    out[2 * i + 1] = (int16_t)(q - zero_point);
+    out[2 * i] = a ? (int16_t)(value_of(a[i], is_signed) - zero_point) : 0;
+    out[2 * i + 1] = b ? (int16_t)(value_of(b[i], is_signed) - zero_point) : 0;
+  }
+}
+
+void npuc_i8_transpose__scalar(const uint8_t *from, size_t from_pitch, size_t rows, size_t columns, uint8_t *to, size_t to_pitch) {
+  for (size_t r = 0; r < rows; r++) {
+    for (size_t c = 0; c < columns; c++) to[c * to_pitch + r] = from[r * from_pitch + c];
   }
 }

@@ -1,105 +1,254 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The int8 convolution tile with AVX2 (vpmaddwd on sign-extended values: vpmaddubsw would saturate) and AVX-512 VNNI (vpdpwssd, the
- * same sums), the dot products of QGemm, and the loader that interleaves two channels. */
+/* Sums of int8 convolutions with AVX2 (vpmaddwd on int16: vpmaddubsw would saturate) and AVX-512 VNNI (vpdpwssd, the same sums), and what
+ * feeds them. 6 pixels x 16 channels fill the registers: 12 sums, 2 weights, an input pair and a product. */
 #include "kernels/kernels.h"
 #include "kernels/target.h"
 
 #if NPUC_X86
 #include <immintrin.h>
+#include <string.h>
 
-#include "kernels/x86/rule.h"
+NPUC_TARGET_AVX2 NPUC_INLINE __m256i load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+NPUC_TARGET_AVX2 NPUC_INLINE void store(void *p, __m256i v) { _mm256_storeu_si256((__m256i *)p, v); }
 
-NPUC_TARGET_AVX2 NPUC_INLINE void rule_avx2(__m256i sum, const conv_tile *t, int c, uint8_t *y, int32_t lanes) {
-  store_bytes(rule_i32(sum, t->multiplier[c], t->shift[c], t->zero_point, t->lo, t->hi), y, lanes);
-}
+/* -- dense -- */
 
-#define NAME(op) npuc_i8_##op##__avx2
-#define TARGET NPUC_TARGET_AVX2
-#define VEC __m256i
-#define LANES 8
-#define LOAD(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
-#define STORE(p, v) _mm256_storeu_si256((__m256i *)(void *)(p), (v))
-#define SET _mm256_set1_epi32
-#define MAC(sum, a, b) _mm256_add_epi32((sum), _mm256_madd_epi16((a), (b)))
-#define RULE rule_avx2
-#include "kernels/conv_i8_template.h"
-#undef NAME
-#undef TARGET
-#undef VEC
-#undef LANES
-#undef LOAD
-#undef STORE
-#undef SET
-#undef MAC
-#undef RULE
-
-NPUC_TARGET_AVX512 NPUC_INLINE void rule_avx512(__m512i sum, const conv_tile *t, int c, uint8_t *y, int32_t lanes) {
-  __m256i low = rule_i32(_mm512_castsi512_si256(sum), t->multiplier[c], t->shift[c], t->zero_point, t->lo, t->hi);
-  store_bytes(low, y, lanes < 8 ? lanes : 8);
-  if (lanes <= 8) return;
-  __m256i high = rule_i32(_mm512_extracti64x4_epi64(sum, 1), t->multiplier[c], t->shift[c], t->zero_point, t->lo, t->hi);
-  store_bytes(high, y + 8, lanes - 8);
-}
-
-#define NAME(op) npuc_i8_##op##__avx512
-#define TARGET NPUC_TARGET_AVX512
-#define VEC __m512i
-#define LANES 16
-#define LOAD(p) _mm512_loadu_si512((const void *)(p))
-#define STORE(p, v) _mm512_storeu_si512((void *)(p), (v))
-#define SET _mm512_set1_epi32
-#define MAC _mm512_dpwssd_epi32
-#define RULE rule_avx512
-#include "kernels/conv_i8_template.h"
-
-NPUC_TARGET_AVX2 NPUC_INLINE int32_t sum_lanes(__m256i v) {
-  __m128i four = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
-  __m128i two = _mm_add_epi32(four, _mm_unpackhi_epi64(four, four));
-  return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32(two, 1)));
-}
-
-NPUC_TARGET_AVX2 void npuc_i8_dot__avx2(const int16_t *a, const int8_t *b, size_t b_stride, size_t k, int32_t *y, size_t n) {
-  for (size_t j = 0; j < n; j++) {
-    const int8_t *row = b + j * b_stride;
-    __m256i sum = _mm256_setzero_si256();
-    size_t i = 0;
-    for (; i + 16 <= k; i += 16) {
-      __m256i w = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(row + i)));
-      sum = _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_loadu_si256((const __m256i *)(const void *)(a + i)), w));
+NPUC_TARGET_AVX2 NPUC_INLINE void sums_avx2(const sums_i8 *t, const int pixels, const int vectors) {
+  __m256i sum[I8_PIXELS][2];
+  NPUC_UNROLL
+  for (int p = 0; p < pixels; p++) {
+    for (int v = 0; v < vectors; v++) sum[p][v] = load(t->bias + 8 * v);
+  }
+  const int32_t *w = t->weights;
+  const int64_t pairs = t->pairs;
+  for (int32_t r = 0; r < t->runs; r++) {
+    const int64_t offset = t->offsets[r];
+    const int16_t *x[I8_PIXELS];
+    NPUC_UNROLL
+    for (int p = 0; p < pixels; p++) x[p] = t->x[p] + offset;
+    for (int64_t k = 0; k < pairs; k++, w += 8 * vectors) {
+      __m256i weight[2];
+      NPUC_UNROLL
+      for (int v = 0; v < vectors; v++) weight[v] = load(w + 8 * v);
+      NPUC_UNROLL
+      for (int p = 0; p < pixels; p++) {
+        int32_t pair;
+        memcpy(&pair, x[p] + 2 * k, sizeof pair);
+        __m256i in = _mm256_set1_epi32(pair);
+        for (int v = 0; v < vectors; v++) sum[p][v] = _mm256_add_epi32(sum[p][v], _mm256_madd_epi16(in, weight[v]));
+      }
     }
-    int32_t total = sum_lanes(sum);
-    for (; i < k; i++) total += (int32_t)a[i] * row[i];
-    y[j] = total;
+  }
+  NPUC_UNROLL
+  for (int p = 0; p < pixels; p++) {
+    for (int v = 0; v < vectors; v++) store(t->sums + 8 * (vectors * p + v), sum[p][v]);
   }
 }
 
-NPUC_TARGET_AVX2 NPUC_INLINE __m256i widen(const uint8_t *p, bool is_signed, __m256i zero) {
-  __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+#define SUMS_CASES(vectors)       \
+  switch (t->pixels) {            \
+    case 1:                       \
+      sums_avx2(t, 1, (vectors)); \
+      break;                      \
+    case 2:                       \
+      sums_avx2(t, 2, (vectors)); \
+      break;                      \
+    case 3:                       \
+      sums_avx2(t, 3, (vectors)); \
+      break;                      \
+    case 4:                       \
+      sums_avx2(t, 4, (vectors)); \
+      break;                      \
+    case 5:                       \
+      sums_avx2(t, 5, (vectors)); \
+      break;                      \
+    default:                      \
+      sums_avx2(t, 6, (vectors)); \
+      break;                      \
+  }
+
+NPUC_TARGET_AVX2 void npuc_i8_sums__avx2(const sums_i8 *t) {
+  if (t->width == I8_WIDE) {
+    SUMS_CASES(2)
+  } else {
+    SUMS_CASES(1)
+  }
+}
+
+/* -- depthwise -- */
+
+NPUC_TARGET_AVX2 NPUC_INLINE void depthwise_avx2(const depthwise_i8 *t, const int pixels, const int vectors) {
+  __m256i sum[I8_PIXELS][2];
+  NPUC_UNROLL
+  for (int p = 0; p < pixels; p++) {
+    for (int v = 0; v < vectors; v++) sum[p][v] = load(t->bias + 8 * v);
+  }
+  const int32_t *w = t->weights;
+  const size_t step = t->step;
+  for (int32_t k = 0; k < t->taps; k++, w += t->weights_step) {
+    const int32_t *x = t->x + t->offsets[k];
+    __m256i weight[2];
+    NPUC_UNROLL
+    for (int v = 0; v < vectors; v++) weight[v] = load(w + 8 * v);
+    NPUC_UNROLL
+    for (int p = 0; p < pixels; p++, x += step) {
+      for (int v = 0; v < vectors; v++) sum[p][v] = _mm256_add_epi32(sum[p][v], _mm256_madd_epi16(load(x + 8 * v), weight[v]));
+    }
+  }
+  NPUC_UNROLL
+  for (int p = 0; p < pixels; p++) {
+    for (int v = 0; v < vectors; v++) store(t->sums + 8 * (vectors * p + v), sum[p][v]);
+  }
+}
+
+#define DEPTHWISE_CASES(vectors)       \
+  switch (t->pixels) {                 \
+    case 1:                            \
+      depthwise_avx2(t, 1, (vectors)); \
+      break;                           \
+    case 2:                            \
+      depthwise_avx2(t, 2, (vectors)); \
+      break;                           \
+    case 3:                            \
+      depthwise_avx2(t, 3, (vectors)); \
+      break;                           \
+    case 4:                            \
+      depthwise_avx2(t, 4, (vectors)); \
+      break;                           \
+    case 5:                            \
+      depthwise_avx2(t, 5, (vectors)); \
+      break;                           \
+    default:                           \
+      depthwise_avx2(t, 6, (vectors)); \
+      break;                           \
+  }
+
+NPUC_TARGET_AVX2 void npuc_i8_depthwise__avx2(const depthwise_i8 *t) {
+  if (t->width == I8_WIDE) {
+    DEPTHWISE_CASES(2)
+  } else {
+    DEPTHWISE_CASES(1)
+  }
+}
+
+/* -- AVX-512 VNNI: 16 channels are one vector; an input pair is broadcast inside the instruction -- */
+
+NPUC_TARGET_AVX512 NPUC_INLINE void sums_avx512(const sums_i8 *t, const int pixels) {
+  __m512i sum[I8_PIXELS];
+  NPUC_UNROLL
+  for (int p = 0; p < pixels; p++) sum[p] = _mm512_loadu_si512((const void *)t->bias);
+  const int32_t *w = t->weights;
+  for (int32_t r = 0; r < t->runs; r++) {
+    const int16_t *x[I8_PIXELS];
+    NPUC_UNROLL
+    for (int p = 0; p < pixels; p++) x[p] = t->x[p] + t->offsets[r];
+    for (int64_t k = 0; k < t->pairs; k++, w += I8_WIDE) {
+      __m512i weight = _mm512_loadu_si512((const void *)w);
+      NPUC_UNROLL
+      for (int p = 0; p < pixels; p++) {
+        int32_t pair;
+        memcpy(&pair, x[p] + 2 * k, sizeof pair);
+        sum[p] = _mm512_dpwssd_epi32(sum[p], weight, _mm512_set1_epi32(pair));
+      }
+    }
+  }
+  NPUC_UNROLL
+  for (int p = 0; p < pixels; p++) _mm512_storeu_si512((void *)(t->sums + I8_WIDE * p), sum[p]);
+}
+
+NPUC_TARGET_AVX512 void npuc_i8_sums__avx512(const sums_i8 *t) {
+  if (t->width != I8_WIDE) {
+    npuc_i8_sums__avx2(t);
+    return;
+  }
+  if (t->pixels == I8_PIXELS) {
+    sums_avx512(t, I8_PIXELS);
+    return;
+  }
+  sums_i8 one = *t;
+  for (int p = 0; p < t->pixels; p++) {
+    one.x[0] = t->x[p];
+    one.sums = t->sums + I8_WIDE * p;
+    sums_avx512(&one, 1);
+  }
+}
+
+/* -- feeding -- */
+
+NPUC_TARGET_AVX2 NPUC_INLINE __m256i widen(__m128i bytes, bool is_signed, __m256i zero) {
   return _mm256_sub_epi16(is_signed ? _mm256_cvtepi8_epi16(bytes) : _mm256_cvtepu8_epi16(bytes), zero);
 }
 
-NPUC_TARGET_AVX2 NPUC_INLINE __m128i widen_half(const uint8_t *p, bool is_signed, __m128i zero) {
-  __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)p);
-  return _mm_sub_epi16(is_signed ? _mm_cvtepi8_epi16(bytes) : _mm_cvtepu8_epi16(bytes), zero);
+NPUC_TARGET_AVX2 void npuc_i8_widen__avx2(const uint8_t *x, bool is_signed, int32_t zero_point, size_t n, int16_t *out) {
+  const __m256i zero = _mm256_set1_epi16((short)zero_point);
+  if (n < 16) {
+    npuc_i8_widen__scalar(x, is_signed, zero_point, n, out);
+    return;
+  }
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) store(out + i, widen(_mm_loadu_si128((const __m128i *)(const void *)(x + i)), is_signed, zero));
+  if (i < n) store(out + n - 16, widen(_mm_loadu_si128((const __m128i *)(const void *)(x + n - 16)), is_signed, zero));
 }
 
+NPUC_TARGET_AVX2 NPUC_INLINE void pair16(const uint8_t *a, const uint8_t *b, bool is_signed, __m256i zero, __m128i nothing, int16_t *out) {
+  __m128i p = a ? _mm_loadu_si128((const __m128i *)(const void *)a) : nothing;
+  __m128i q = b ? _mm_loadu_si128((const __m128i *)(const void *)b) : nothing;
+  store(out, widen(_mm_unpacklo_epi8(p, q), is_signed, zero));
+  store(out + 16, widen(_mm_unpackhi_epi8(p, q), is_signed, zero));
+}
+
+/* A row that is not there is a row of the zero point. */
 NPUC_TARGET_AVX2 void npuc_i8_pair__avx2(const uint8_t *a, const uint8_t *b, bool is_signed, int32_t zero_point, size_t n, int16_t *out) {
   const __m256i zero = _mm256_set1_epi16((short)zero_point);
+  const __m128i nothing = _mm_set1_epi8((char)zero_point);
+  if (n < 16) {
+    npuc_i8_pair__scalar(a, b, is_signed, zero_point, n, out);
+    return;
+  }
   size_t i = 0;
-  for (; i + 16 <= n; i += 16) {
-    __m256i p = widen(a + i, is_signed, zero), q = b ? widen(b + i, is_signed, zero) : _mm256_setzero_si256();
-    __m256i low = _mm256_unpacklo_epi16(p, q), high = _mm256_unpackhi_epi16(p, q); /* pairs 0-3 8-11, 4-7 12-15 */
-    _mm256_storeu_si256((__m256i *)(void *)(out + 2 * i), _mm256_permute2x128_si256(low, high, 0x20));
-    _mm256_storeu_si256((__m256i *)(void *)(out + 2 * i + 16), _mm256_permute2x128_si256(low, high, 0x31));
+  for (; i + 16 <= n; i += 16) pair16(a ? a + i : NULL, b ? b + i : NULL, is_signed, zero, nothing, out + 2 * i);
+  i = n - 16;
+  pair16(a ? a + i : NULL, b ? b + i : NULL, is_signed, zero, nothing, out + 2 * i);
+}
+
+/* 8 rows of 16 bytes to 16 rows of 8. */
+NPUC_TARGET_AVX2 NPUC_INLINE void transpose_8x16(const uint8_t *from, size_t from_pitch, uint8_t *to, size_t to_pitch) {
+  __m128i r[8], s[8];
+  NPUC_UNROLL
+  for (size_t i = 0; i < 8; i++) r[i] = _mm_loadu_si128((const __m128i *)(const void *)(from + i * from_pitch));
+  NPUC_UNROLL
+  for (size_t i = 0; i < 4; i++) {
+    s[i] = _mm_unpacklo_epi8(r[i], r[i + 4]);     /* rows i, i + 4; columns 0-7 */
+    s[i + 4] = _mm_unpackhi_epi8(r[i], r[i + 4]); /* 8-15 */
   }
-  if (i + 8 <= n) {
-    const __m128i half = _mm256_castsi256_si128(zero);
-    __m128i p = widen_half(a + i, is_signed, half), q = b ? widen_half(b + i, is_signed, half) : _mm_setzero_si128();
-    _mm_storeu_si128((__m128i *)(void *)(out + 2 * i), _mm_unpacklo_epi16(p, q));
-    _mm_storeu_si128((__m128i *)(void *)(out + 2 * i + 8), _mm_unpackhi_epi16(p, q));
-    i += 8;
+  NPUC_UNROLL
+  for (size_t half = 0; half < 2; half++) {
+    const __m128i *q = s + 4 * half;
+    __m128i a = _mm_unpacklo_epi8(q[0], q[2]), b = _mm_unpackhi_epi8(q[0], q[2]); /* rows 0 2 4 6; columns 0-3, 4-7 */
+    __m128i c = _mm_unpacklo_epi8(q[1], q[3]), d = _mm_unpackhi_epi8(q[1], q[3]); /* rows 1 3 5 7 */
+    __m128i pixels[4] = {_mm_unpacklo_epi8(a, c), _mm_unpackhi_epi8(a, c), _mm_unpacklo_epi8(b, d), _mm_unpackhi_epi8(b, d)};
+    NPUC_UNROLL
+    for (size_t i = 0; i < 4; i++) {
+      uint8_t *at = to + (8 * half + 2 * i) * to_pitch;
+      _mm_storel_epi64((__m128i *)(void *)at, pixels[i]);
+      _mm_storel_epi64((__m128i *)(void *)(at + to_pitch), _mm_unpackhi_epi64(pixels[i], pixels[i]));
+    }
   }
-  npuc_i8_pair__scalar(a + i, b ? b + i : NULL, is_signed, zero_point, n - i, out + 2 * i);
+}
+
+NPUC_TARGET_AVX2 void npuc_i8_transpose__avx2(const uint8_t *from, size_t from_pitch, size_t rows, size_t columns, uint8_t *to,
+                                              size_t to_pitch) {
+  if (rows < 8 || columns < 16) {
+    npuc_i8_transpose__scalar(from, from_pitch, rows, columns, to, to_pitch);
+    return;
+  }
+  for (size_t r = 0; r < rows; r += 8) { /* the last of each overlap */
+    size_t row = r + 8 <= rows ? r : rows - 8;
+    for (size_t c = 0; c < columns; c += 16) {
+      size_t column = c + 16 <= columns ? c : columns - 16;
+      transpose_8x16(from + row * from_pitch + column, from_pitch, to + column * to_pitch + row, to_pitch);
+    }
+  }
 }
 
 #endif

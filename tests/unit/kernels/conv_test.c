@@ -138,86 +138,131 @@ static void f32_epilogue(void **state) {
 typedef struct i8_case {
   kernel_window g;
   bool is_signed;
-  int32_t bits; /* of M */
+  int32_t x_zero_point;
   uint8_t *x;
   int8_t *w;
   int32_t *bias, *m, *s;
 } i8_case;
 
-static i8_case make_i8(kernel_window g, uint64_t seed, bool is_signed, int32_t bits) {
+/* Channels first to channels last. */
+static void to_last(const uint8_t *from, int64_t batch, int64_t channels, int64_t volume, uint8_t *to) {
+  for (int64_t n = 0; n < batch; n++) {
+    for (int64_t c = 0; c < channels; c++) {
+      for (int64_t i = 0; i < volume; i++) to[(n * volume + i) * channels + c] = from[(n * channels + c) * volume + i];
+    }
+  }
+}
+
+static i8_case make_i8(kernel_window g, uint64_t seed, bool is_signed, int way) {
   sizes s = sizes_of(&g);
-  i8_case c = {.g = g, .is_signed = is_signed, .bits = bits, .x = malloc(s.x), .w = malloc(s.w)};
+  i8_case c = {.g = g, .is_signed = is_signed, .x_zero_point = is_signed ? -3 : 117, .x = malloc(s.x), .w = malloc(s.w)};
   c.bias = malloc((size_t)g.out_channels * 3 * sizeof *c.bias);
   c.m = c.bias + g.out_channels;
   c.s = c.m + g.out_channels;
   random_bytes(&seed, c.x, s.x);
   random_bytes(&seed, c.w, s.w);
+  int32_t bits = way == 2 ? 31 : 15;
   for (int64_t o = 0; o < g.out_channels; o++) {
     c.bias[o] = (int32_t)(random_next(&seed) % 20001) - 10000;
     c.m[o] = (int32_t)((1u << (bits - 1)) + random_next(&seed) % (1u << (bits - 1)));
-    if (o % 5 == 4) c.m[o] = -c.m[o];
     c.s[o] = bits + 7 + (int32_t)(o % 4);
+    if (way == 1 && o % 5 == 4) c.m[o] = -c.m[o];
+    if (way == 0 && o % 6 == 3) c.s[o] = 17 + (int32_t)(o * 7 % 31);
   }
   if (g.out_channels > 2) c.m[1] = 0, c.s[1] = 0;
-  if (g.out_channels > 3) c.s[2] = bits == 31 ? 62 : 5;
+  if (g.out_channels > 3 && way == 3) c.s[2] = 5, c.s[3] = 62;
   return c;
 }
 
-static void run_i8(const i8_case *c, cpu_level level, thread_pool *pool, uint8_t *y) {
-  q8_input in = {.data = c->x, .is_signed = c->is_signed, .zero_point = c->is_signed ? -3 : 117};
-  q8_output out = {.data = y,
-                   .is_signed = c->is_signed,
-                   .zero_point = c->is_signed ? 5 : 130,
-                   .lo = c->is_signed ? -128 : 0,
-                   .hi = c->is_signed ? 127 : 255};
-  q8_scale scale = {.bias = c->bias, .m = c->m, .s = c->s};
-  if (level == CPU_NEON) { /* stands for the readable loop */
-    npuc_ref_qconv(&c->g, &in, c->w, &scale, &out);
-    return;
-  }
+static const struct { bool x_last, y_last; } layouts[] = {{true, true}, {false, false}, {true, false}, {false, true}};
+
+/* The readable loop, channels first. */
+static void loop_i8(const i8_case *c, q8_output out) {
+  q8_input in = {.data = c->x, .is_signed = c->is_signed, .zero_point = c->x_zero_point};
+  npuc_ref_qconv(&c->g, &in, c->w, &(q8_scale){.bias = c->bias, .m = c->m, .s = c->s}, &out);
+}
+
+static void run_i8(const i8_case *c, cpu_level level, int layout, thread_pool *pool, q8_output out) {
+  sizes s = sizes_of(&c->g);
+  uint8_t *x = guarded(s.x);
+  memcpy(x, c->x, s.x);
+  if (layouts[layout].x_last) to_last(c->x, c->g.batch, c->g.channels, window_volume(c->g.in), x);
+  conv_i8 conv = {.g = c->g, .x_last = layouts[layout].x_last, .y_last = layouts[layout].y_last};
+  conv.x = (q8_input){.data = x, .is_signed = c->is_signed, .zero_point = c->x_zero_point};
+  conv.y = out;
+  conv.scale = (q8_scale){.bias = c->bias, .m = c->m, .s = c->s};
   kernel_set kernels;
   size_t bytes;
   npuc_kernels_for_level(level, &kernels);
-  assert_true(npuc_conv_i8_scratch(&c->g, npuc_pool_threads(pool), &bytes));
-  int32_t *packed = malloc(npuc_conv_i8_packed_elements(&c->g) * sizeof *packed);
+  assert_true(npuc_conv_i8_scratch(&conv, npuc_pool_threads(pool), &bytes));
+  size_t weights = npuc_conv_i8_packed_elements(&c->g) * sizeof(int32_t);
+  int32_t *packed = guarded(weights);
   void *scratch = guarded(bytes);
   npuc_conv_i8_pack(&c->g, c->w, packed);
-  conv_i8 conv = {.g = c->g, .x = in, .packed = packed, .scale = scale, .y = out};
+  assert_true(guards_hold(packed, weights));
+  conv.packed = packed;
   npuc_conv_i8(&kernels, pool, &conv, scratch);
   assert_true(guards_hold(scratch, bytes));
-  free_guarded(scratch);
-  free(packed);
+  free_guarded(scratch), free_guarded(packed), free_guarded(x);
 }
 
-static void check_i8(const i8_case *c, int window) {
+static void check_i8(const i8_case *c, const char *what, int window, int way) {
   size_t n = sizes_of(&c->g).y;
-  uint8_t *want = malloc(n), *got = guarded(n);
-  run_i8(c, CPU_NEON, NULL, want);
+  uint8_t *want = malloc(n), *turned = malloc(n), *got = guarded(n);
+  q8_output out = {.data = want, .is_signed = c->is_signed, .zero_point = c->is_signed ? 5 : 130, .lo = c->is_signed ? -128 : 0};
+  out.hi = out.lo + 255;
+  if (way == 3) out.lo += 40, out.hi -= 40;
+  loop_i8(c, out);
+  to_last(want, c->g.batch, c->g.out_channels, window_volume(c->g.out), turned);
+  out.data = got;
   for (size_t l = 0; l < sizeof levels / sizeof levels[0]; l++) {
     if (!has_level(levels[l])) continue;
     for (size_t threads = 1; threads <= 3; threads++) {
       thread_pool *pool = npuc_pool_create(threads);
-      memset(got, 0x55, n);
-      run_i8(c, levels[l], pool, got);
-      assert_true(guards_hold(got, n));
-      if (memcmp(want, got, n) != 0)
-        fail_msg("window %d, %s, %zu threads, M of %d bits", window, npuc_cpu_name(levels[l]), threads, c->bits);
+      for (int layout = 0; layout < 4; layout++) {
+        memset(got, 0x55, n);
+        run_i8(c, levels[l], layout, pool, out);
+        assert_true(guards_hold(got, n));
+        if (memcmp(layouts[layout].y_last ? turned : want, got, n) != 0)
+          fail_msg("%s, window %d, way %d, %s, %zu threads, layout %d", what, window, way, npuc_cpu_name(levels[l]), threads, layout);
+      }
       npuc_pool_destroy(pool);
     }
   }
+  run_i8(c, CPU_SCALAR, 1, NULL, out);
   got[n / 2] ^= 1;
   assert_memory_not_equal(want, got, n);
-  free(want), free_guarded(got);
+  free(want), free(turned), free_guarded(got);
 }
 
+static void free_i8(i8_case *c) { free(c->x), free(c->w), free(c->bias); }
+
+/* Way 0: multipliers of 15 bits, as refnpu has them; 1: some negative; 2: of 31 bits; 3: shifts from 5 to 62. */
 static void i8_equals_the_loop(void **state) {
   (void)state;
   kernel_window g;
   for (int i = 0; test_window_at(i, &g); i++) {
     for (int way = 0; way < 4; way++) {
-      i8_case c = make_i8(g, (uint64_t)i * 4 + (uint64_t)way, way & 1, way & 2 ? 31 : 15);
-      check_i8(&c, i);
-      free(c.x), free(c.w), free(c.bias);
+      i8_case c = make_i8(g, (uint64_t)i * 4 + (uint64_t)way, way & 1, way);
+      check_i8(&c, "by chance", i, way);
+      free_i8(&c);
+    }
+  }
+}
+
+/* The largest products everywhere, of one sign and of changing signs: nothing on the way saturates. */
+static void i8_extremes(void **state) {
+  (void)state;
+  kernel_window g;
+  for (int i = 0; test_window_at(i, &g); i++) {
+    for (int way = 0; way < 8; way++) {
+      i8_case c = make_i8(g, 1, way & 1, way & 1 ? 2 : 0);
+      sizes s = sizes_of(&g);
+      c.x_zero_point = c.is_signed ? (way & 2 ? 127 : -128) : (way & 2 ? 255 : 0);
+      memset(c.x, c.is_signed ? (way & 2 ? -128 : 127) : (way & 2 ? 0 : 255), s.x);
+      for (size_t k = 0; k < s.w; k++) c.w[k] = (int8_t)(way & 4 && k % 2 ? 127 : -128);
+      check_i8(&c, "extremes", i, 0);
+      free_i8(&c);
     }
   }
 }
@@ -227,34 +272,33 @@ static void gemm_i8_equals_the_loop(void **state) {
   const int64_t dims[][3] = {{1, 1, 1}, {1, 64, 10}, {3, 17, 65}, {7, 33, 5}, {2, 16, 130}};
   for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
     int64_t rows = dims[i][0], depth = dims[i][1], outputs = dims[i][2];
-    i8_case c = make_i8(test_window(rows, depth, outputs, 1, 1, 1, 1, 1, 1, 1, 0), i, i % 2 == 0, 31);
-    q8_input in = {.data = c.x, .is_signed = c.is_signed, .zero_point = 9};
-    q8_output out = {.is_signed = c.is_signed, .zero_point = 3, .lo = -100, .hi = 120};
-    if (!c.is_signed) out.lo = 10, out.hi = 240;
-    q8_scale scale = {.bias = c.bias, .m = c.m, .s = c.s};
+    i8_case c = make_i8(npuc_gemm_i8_window(rows, depth, outputs), i, i % 2 == 0, 1);
+    q8_input in = {.data = c.x, .is_signed = c.is_signed, .zero_point = c.x_zero_point};
     size_t n = (size_t)(rows * outputs);
-    uint8_t *want = malloc(n), *got = guarded(n);
-    void *scratch = malloc(npuc_gemm_i8_scratch(depth, 3));
-    out.data = want;
-    npuc_ref_qgemm(rows, depth, outputs, &in, c.w, &scale, &out);
+    uint8_t *want = malloc(n), *got = guarded(n), *x = malloc((size_t)(rows * depth));
+    to_last(c.x, 1, depth, rows, x);
+    in.data = x;
+    q8_output out = {.data = want, .is_signed = c.is_signed, .zero_point = 3, .lo = c.is_signed ? -100 : 10};
+    out.hi = out.lo + 220;
+    npuc_ref_qgemm(rows, depth, outputs, &in, c.w, &(q8_scale){.bias = c.bias, .m = c.m, .s = c.s}, &out);
     out.data = got;
     for (size_t l = 0; l < sizeof levels / sizeof levels[0]; l++) {
       if (!has_level(levels[l])) continue;
-      kernel_set kernels;
-      npuc_kernels_for_level(levels[l], &kernels);
-      thread_pool *pool = npuc_pool_create(3);
-      gemm_i8 gemm = {rows, depth, outputs, in, c.w, scale, out};
-      npuc_gemm_i8(&kernels, pool, &gemm, scratch);
-      assert_memory_equal(want, got, n);
-      assert_true(guards_hold(got, n));
-      npuc_pool_destroy(pool);
+      for (size_t threads = 1; threads <= 3; threads++) {
+        thread_pool *pool = npuc_pool_create(threads);
+        run_i8(&c, levels[l], 0, pool, out);
+        assert_memory_equal(want, got, n);
+        assert_true(guards_hold(got, n));
+        npuc_pool_destroy(pool);
+      }
     }
-    free(want), free_guarded(got), free(scratch), free(c.x), free(c.w), free(c.bias);
+    free(want), free(x), free_guarded(got), free_i8(&c);
   }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(f32_equals_the_loop), cmocka_unit_test(f32_epilogue),
-                                     cmocka_unit_test(i8_equals_the_loop), cmocka_unit_test(gemm_i8_equals_the_loop)};
+                                     cmocka_unit_test(i8_equals_the_loop), cmocka_unit_test(i8_extremes),
+                                     cmocka_unit_test(gemm_i8_equals_the_loop)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -250,10 +250,16 @@ static void compare_grid_error_f64(const char *name, grid_error_f64_kernel *fast
   }
 }
 
-/* The tiles, the integer dot product and the loader are compared whole, in conv_test.c. */
-static void compare_conv_tile(const char *name, conv_tile_kernel *fast, conv_tile_kernel *scalar) { (void)name, (void)fast, (void)scalar; }
-static void compare_dot_i8(const char *name, dot_i8_kernel *fast, dot_i8_kernel *scalar) { (void)name, (void)fast, (void)scalar; }
-static void compare_pair_i8(const char *name, pair_i8_kernel *fast, pair_i8_kernel *scalar) { (void)name, (void)fast, (void)scalar; }
+/* What makes up convolutions is compared whole, in conv_test.c. */
+#define COMPARED_WHOLE(type) \
+  static void compare_##type(const char *name, type##_kernel *fast, type##_kernel *scalar) { (void)name, (void)fast, (void)scalar; }
+COMPARED_WHOLE(conv_tile)
+COMPARED_WHOLE(sums_i8)
+COMPARED_WHOLE(depthwise_i8)
+COMPARED_WHOLE(rule_i8)
+COMPARED_WHOLE(widen_i8)
+COMPARED_WHOLE(pair_i8)
+COMPARED_WHOLE(transpose_i8)
 
 /* Every line of the table. */
 static void levels_agree(void **state) {

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packed weights of int8 convolutions: [merged group, block, run, pair, 16 or 8 channels] pairs of int16; depthwise: for each parity of a
+ * window's first row, [pair of rows, column, channel]. */
+#include "kernels/conv_i8.h"
+#include "kernels/conv_i8_plan.h"
+
+/* Groups that become one: the fewest that fill a block. */
+static int64_t merged(const kernel_window *g) {
+  int64_t co = g->out_channels / g->group, n = 1;
+  while (n < g->group && (n * co < I8_WIDE || g->group % n != 0)) n++;
+  return n;
+}
+
+conv_i8_form npuc_conv_i8_form(const kernel_window *g) {
+  int64_t volume = window_volume(g->kernel);
+  conv_i8_form f = {.depthwise =
+                        g->group > 1 && g->group == g->channels && g->group == g->out_channels && g->kernel[0] == 1 && g->dilation[1] == 1};
+  if (f.depthwise) {
+    f.groups = 1;
+    f.ci = f.co = conv_i8_padded(g->channels);
+    f.runs = (g->kernel[1] + 1) / 2 * g->kernel[2];
+    f.pairs = (g->kernel[1] + 2) / 2 * g->kernel[2];
+    f.group_weights = (f.runs + f.pairs) * f.co;
+  } else {
+    f.groups = g->group / merged(g);
+    f.ci = g->channels / f.groups;
+    f.co = g->out_channels / f.groups;
+    f.whole_rows = f.groups == 1 && g->dilation[2] == 1;
+    f.runs = f.whole_rows ? volume / g->kernel[2] : volume;
+    f.pairs = ((f.whole_rows ? g->kernel[2] : 1) * f.ci + 1) / 2;
+    f.group_weights = f.runs * f.pairs * conv_i8_padded(f.co);
+  }
+  f.blocks = (f.co + I8_WIDE - 1) / I8_WIDE;
+  return f;
+}
+
+size_t npuc_conv_i8_packed_elements(const kernel_window *g) {
+  conv_i8_form f = npuc_conv_i8_form(g);
+  return (size_t)(f.groups * f.group_weights);
+}
+
+static int32_t pair_of(int32_t low, int32_t high) { return (int32_t)((uint32_t)(uint16_t)low | (uint32_t)(uint16_t)high << 16); }
+
+typedef struct packer {
+  const kernel_window *g;
+  conv_i8_form f;
+  const int8_t *w;
+} packer;
+
+/* Weight of output channel o of a merged group at element `e` of a run; 0 past the run and between the groups that were merged. */
+static int32_t dense_weight(const packer *p, int64_t group, int64_t o, int64_t run, int64_t e) {
+  const kernel_window *g = p->g;
+  int64_t volume = window_volume(g->kernel), channels = g->channels / g->group, per_group = g->out_channels / g->group;
+  int64_t tap = p->f.whole_rows ? run * g->kernel[2] + e / p->f.ci : run, c = p->f.whole_rows ? e % p->f.ci : e;
+  if (o >= p->f.co || (p->f.whole_rows ? e / p->f.ci >= g->kernel[2] : e >= p->f.ci)) return 0;
+  if (o / per_group != c / channels) return 0;
+  return p->w[((group * p->f.co + o) * channels + c % channels) * volume + tap];
+}
+
+static void pack_dense(const packer *p, int32_t *out) {
+  for (int64_t group = 0; group < p->f.groups; group++) {
+    for (int64_t block = 0; block < p->f.blocks; block++) {
+      int64_t width = conv_i8_width(p->f.co, block);
+      for (int64_t k = 0; k < p->f.runs * p->f.pairs; k++) {
+        int64_t run = k / p->f.pairs, e = k % p->f.pairs * 2;
+        for (int64_t i = 0; i < width; i++) {
+          int64_t o = block * I8_WIDE + i;
+          *out++ = pair_of(dense_weight(p, group, o, run, e), dense_weight(p, group, o, run, e + 1));
+        }
+      }
+    }
+  }
+}
+
+static int32_t row_weight(const packer *p, int64_t channel, int64_t row, int64_t column) {
+  const kernel_window *g = p->g;
+  if (channel >= g->channels || row < 0 || row >= g->kernel[1]) return 0;
+  return p->w[(channel * g->kernel[1] + row) * g->kernel[2] + column];
+}
+
+static void pack_depthwise(const packer *p, int32_t *out) {
+  for (int64_t parity = 0; parity < 2; parity++) {
+    for (int64_t k = 0; k < (parity ? p->f.pairs : p->f.runs); k++) {
+      int64_t row = k / p->g->kernel[2] * 2 - parity, column = k % p->g->kernel[2];
+      for (int64_t c = 0; c < p->f.co; c++) *out++ = pair_of(row_weight(p, c, row, column), row_weight(p, c, row + 1, column));
+    }
+  }
+}
+
+void npuc_conv_i8_pack(const kernel_window *g, const int8_t *w, int32_t *out_packed) {
+  packer p = {g, npuc_conv_i8_form(g), w};
+  if (p.f.depthwise) {
+    pack_depthwise(&p, out_packed);
+  } else {
+    pack_dense(&p, out_packed);
+  }
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The int8 kernels' types. Inside convolutions data is channels-last: a vector is adjacent output channels, an element of x is broadcast
+ * to it, and a pixel's taps lie in runs of adjacent elements (all channels of a kernel row), two int16 to a 32-bit pair. */
+#ifndef NPUC_KERNELS_INT8_H
+#define NPUC_KERNELS_INT8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+  I8_WIDE = 16, /* output channels of a block; the last may be I8_NARROW */
+  I8_NARROW = 8,
+  I8_PIXELS = 6, /* of a tile: 6 pixels x 16 channels are 12 vectors of sums */
+  I8_TILES = 4,  /* tiles between two uses of the rule */
+  I8_RUN = I8_PIXELS * I8_TILES
+};
+
+/* A tile: sums[p][i] = bias[i] + sum over runs r and pairs k of x[p][offsets[r] + 2k, + 2k + 1] . weights[r][k][i], i < width. Exact modulo 2^32. */
+typedef struct sums_i8 {
+  const int16_t *x[I8_PIXELS];
+  int pixels; /* 1 .. I8_PIXELS */
+  int width;  /* I8_NARROW or I8_WIDE */
+  int32_t runs, pairs;
+  const int32_t *offsets; /* [runs], elements */
+  const int32_t *weights; /* [runs, pairs, width] pairs of int16 */
+  const int32_t *bias;    /* [width] */
+  int32_t *sums;          /* [pixels, width] */
+} sums_i8;
+typedef void sums_i8_kernel(const sums_i8 *t);
+
+/* The same for depthwise convolutions: a pair is one channel of two adjacent rows; sums[p][i] = bias[i] + sum over taps k of
+ * x[p * step + offsets[k] + i] . weights[k * weights_step + i]. */
+typedef struct depthwise_i8 {
+  const int32_t *x; /* pairs of int16 */
+  size_t step;
+  int pixels, width;
+  int32_t taps;
+  const int32_t *offsets; /* [taps] */
+  const int32_t *weights;
+  size_t weights_step;
+  const int32_t *bias; /* [width] */
+  int32_t *sums;       /* [pixels, width] */
+} depthwise_i8;
+typedef void depthwise_i8_kernel(const depthwise_i8 *t);
+
+/* RULE of docs/numerics.md with a multiplier and shift for each channel. */
+typedef enum rule_kind {
+  RULE_SHORT, /* 0 <= M < 2^15, 17 <= s <= 47: 32-bit arithmetic */
+  RULE_LONG,  /* s >= 32: the result is in the product's high half */
+  RULE_ANY
+} rule_kind;
+typedef struct rule_i8 {
+  rule_kind kind;
+  const int32_t *m, *s; /* [width] */
+  bool is_signed;       /* y */
+  int32_t zero_point, lo, hi;
+} rule_i8;
+/* y[p * pitch + i] of channels i < `channels` of each pixel; sums [pixels, width] may be read to a multiple of 4 vectors of 8. */
+typedef void rule_i8_kernel(const rule_i8 *r, const int32_t *sums, size_t pixels, int width, int channels, uint8_t *y, size_t pitch);
+
+/* out[i] = x[i] - zero_point; x is u8, or s8 when is_signed. */
+typedef void widen_i8_kernel(const uint8_t *x, bool is_signed, int32_t zero_point, size_t n, int16_t *out);
+/* out[2i] = a[i] - zero_point, out[2i + 1] = b[i] - zero_point; 0 where a or b is NULL. */
+typedef void pair_i8_kernel(const uint8_t *a, const uint8_t *b, bool is_signed, int32_t zero_point, size_t n, int16_t *out);
+/* to[c * to_pitch + r] = from[r * from_pitch + c], r < rows, c < columns. */
+typedef void transpose_i8_kernel(const uint8_t *from, size_t from_pitch, size_t rows, size_t columns, uint8_t *to, size_t to_pitch);
+
+/* Elementwise integer operators: add is QAdd; mul is QMul, and Requantize where b is the number b_zero_point + 1 (step 0).
+ *
+ *   add  y = clamp(zp + (((a - za)*ma + (b - zb)*mb + rnd(s)) >> s), lo, hi)
+ *   mul  y = clamp(zp + (((a - za)*(b - zb)*ma + rnd(s)) >> s), lo, hi) */
+typedef struct binary_i8 {
+  bool a_signed, b_signed;
+  int32_t a_zero_point, b_zero_point, a_multiplier, b_multiplier, shift;
+  int32_t zero_point, lo, hi;
+} binary_i8;
+typedef void binary_i8_kernel(const binary_i8 *p, const uint8_t *a, size_t a_step, const uint8_t *b, size_t b_step, uint8_t *y, size_t n);
+
+#endif

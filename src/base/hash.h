@@ -9,6 +9,8 @@
 
 /* Start with crc = 0; chainable. */
 uint32_t npuc_crc32c(uint32_t crc, const void *bytes, size_t n);
+/* The same without the processor's instruction for it. */
+uint32_t npuc_crc32c_portable(uint32_t crc, const void *bytes, size_t n);
 /* FNV-1a 64, for hash tables only. */
 uint64_t npuc_fnv1a(const void *bytes, size_t n);
 

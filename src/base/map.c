@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two arrays: entries in insertion order, and an open-addressed table of entry numbers (linear probing, at most 3/4 full).
+/* Two arrays: entries in insertion order, and an open-addressed table of entry numbers (linear probing, at most 3/4 full). A slot holds half of
+ * the hash too, so that a probe of another key does not touch its entry.
  * Iteration walks the entries, so no order ever comes from a hash. A removed entry stays as a tombstone (value NULL) until the
  * next rebuild. */
 #include "base/map.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -16,12 +18,17 @@ typedef struct entry {
   void *value; /* NULL: removed */
 } entry;
 
+typedef struct slot {
+  uint32_t hash;  /* upper half */
+  uint32_t entry; /* number + 1; 0: free */
+} slot;
+
 struct map {
   arena *memory;
   entry *entries;
   size_t n_entries, capacity; /* with tombstones */
   size_t live;
-  size_t *slots;  /* entry number + 1; 0: free */
+  slot *slots;
   size_t n_slots; /* a power of two */
 };
 
@@ -34,12 +41,17 @@ map *npuc_map_create(arena *a) {
 static size_t find_slot(const map *m, const char *key, size_t n, uint64_t hash) {
   size_t mask = m->n_slots - 1;
   size_t i = (size_t)hash & mask;
-  while (m->slots[i]) {
-    const entry *e = &m->entries[m->slots[i] - 1];
+  for (; m->slots[i].entry; i = (i + 1) & mask) {
+    if (m->slots[i].hash != (uint32_t)(hash >> 32)) continue;
+    const entry *e = &m->entries[m->slots[i].entry - 1];
     if (e->hash == hash && e->key_length == n && (n == 0 || memcmp(e->key, key, n) == 0)) return i;
-    i = (i + 1) & mask;
   }
   return i;
+}
+
+static void set_slot(map *m, size_t at, uint64_t hash, size_t number) {
+  assert(number < UINT32_MAX);
+  m->slots[at] = (slot){(uint32_t)(hash >> 32), (uint32_t)number + 1};
 }
 
 /* Drops the tombstones, and makes a table that is at most half full. */
@@ -52,23 +64,23 @@ static void rebuild(map *m) {
   size_t n = 16;
   while (n < 2 * (kept + 1)) n *= 2;
   if (n > m->n_slots) {
-    m->slots = NPUC_NEW_ARRAY(m->memory, n, size_t);
+    m->slots = NPUC_NEW_ARRAY(m->memory, n, slot);
     m->n_slots = n;
   } else {
     memset(m->slots, 0, m->n_slots * sizeof *m->slots);
   }
   for (size_t i = 0; i < kept; i++) {
     const entry *e = &m->entries[i];
-    m->slots[find_slot(m, e->key, e->key_length, e->hash)] = i + 1;
+    set_slot(m, find_slot(m, e->key, e->key_length, e->hash), e->hash, i);
   }
 }
 
 static void *put(map *m, const char *key, size_t n, void *value) {
   if (4 * (m->n_entries + 1) > 3 * m->n_slots) rebuild(m);
   uint64_t hash = npuc_fnv1a(key, n);
-  size_t slot = find_slot(m, key, n, hash);
-  if (m->slots[slot]) {
-    entry *e = &m->entries[m->slots[slot] - 1];
+  size_t at = find_slot(m, key, n, hash);
+  if (m->slots[at].entry) {
+    entry *e = &m->entries[m->slots[at].entry - 1];
     void *earlier = e->value;
     if (earlier) {
       e->value = value;
@@ -77,8 +89,8 @@ static void *put(map *m, const char *key, size_t n, void *value) {
     /* Put again after a removal: a new entry at the end takes the slot over, the tombstone goes at the next rebuild. */
   }
   m->entries = npuc_arena_grow(m->memory, m->entries, m->n_entries, m->n_entries + 1, sizeof *m->entries, &m->capacity);
-  m->entries[m->n_entries++] = (entry){npuc_arena_strn(m->memory, key, n), n, hash, value};
-  m->slots[slot] = m->n_entries;
+  m->entries[m->n_entries] = (entry){npuc_arena_strn(m->memory, key, n), n, hash, value};
+  set_slot(m, at, hash, m->n_entries++);
   m->live++;
   return NULL;
 }
@@ -87,8 +99,8 @@ void *npuc_map_put(map *m, const char *key, void *value) { return put(m, key, st
 
 static entry *find(const map *m, const char *key, size_t n) {
   if (m->n_slots == 0) return NULL;
-  size_t slot = find_slot(m, key, n, npuc_fnv1a(key, n));
-  return m->slots[slot] ? &m->entries[m->slots[slot] - 1] : NULL;
+  size_t at = find_slot(m, key, n, npuc_fnv1a(key, n));
+  return m->slots[at].entry ? &m->entries[m->slots[at].entry - 1] : NULL;
 }
 
 void *npuc_map_getn(const map *m, const char *key, size_t n) {

@@ -227,16 +227,20 @@ static npuc_status align_input(executor *e, diag *d, const tensor *t, size_t i, 
   return NPUC_OK;
 }
 
+/* Addresses in the activation memory change when it grows, those in the caller's inputs from run to run. */
 static npuc_status bind(executor *e, diag *d, exec_plan *p, const tensor *inputs) {
-  for (size_t i = 0; i < e->graph->next_value_id; i++) {
+  for (size_t i = 0; p->bound != e->memory && i < e->graph->next_value_id; i++) {
     exec_value *v = &p->values[i];
     if (v->storage == STORAGE_MEMORY) v->tensor.data = e->memory + v->index;
-    if (v->storage != STORAGE_INPUT) continue;
+  }
+  p->bound = e->memory;
+  for (size_t i = 0; i < p->n_lent; i++) {
+    exec_value *v = p->lent[i];
     if (v->value->is_input) NPUC_TRY(align_input(e, d, &inputs[v->index], v->index, &v->tensor.data));
   }
-  for (size_t i = 0; i < e->graph->next_value_id; i++) { /* views of inputs */
-    exec_value *v = &p->values[i];
-    if (v->storage == STORAGE_INPUT) v->tensor.data = p->values[e->graph->inputs[v->index]->id].tensor.data;
+  for (size_t i = 0; i < p->n_lent; i++) { /* views of inputs */
+    exec_value *v = p->lent[i];
+    v->tensor.data = p->values[e->graph->inputs[v->index]->id].tensor.data;
   }
   return NPUC_OK;
 }

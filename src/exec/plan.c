@@ -291,6 +291,15 @@ static bool has_open_shape(const planner *p) {
   return false;
 }
 
+static void list_lent(exec_plan *plan, size_t n_values) {
+  size_t n = 0;
+  for (size_t i = 0; i < n_values; i++) n += plan->values[i].storage == STORAGE_INPUT;
+  plan->lent = NPUC_NEW_ARRAY(plan->arena, n + 1, exec_value *);
+  for (size_t i = 0; i < n_values; i++) {
+    if (plan->values[i].storage == STORAGE_INPUT) plan->lent[plan->n_lent++] = &plan->values[i];
+  }
+}
+
 static npuc_status build(planner *p, const shape *input_shapes) {
   const graph *g = p->source->graph;
   exec_plan *plan = p->plan;
@@ -319,6 +328,7 @@ static npuc_status build(planner *p, const shape *input_shapes) {
     assert(p->ranges);
     plan->values[i].index = p->ranges[plan->values[i].index].offset;
   }
+  list_lent(plan, n_values);
   return plan_output_copies(p);
 }
 

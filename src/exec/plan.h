@@ -40,7 +40,10 @@ struct exec_plan {
   size_t n_steps;
   size_t *live_bytes; /* [n_steps]: of the memory's values that live while the step runs */
   size_t memory_bytes;
-  bool dynamic;         /* a shape depends on data: no steps, see dynamic.h */
+  bool dynamic;      /* a shape depends on data: no steps, see dynamic.h */
+  exec_value **lent; /* what lies in the caller's inputs: graph inputs and views of them */
+  size_t n_lent;
+  const void *bound;    /* activation memory that the values' addresses are in; NULL: none yet */
   size_t *copy_offsets; /* [graph->n_outputs]: memory of an output that would be the caller's input, or SIZE_MAX */
   exec_plan *next;
 };

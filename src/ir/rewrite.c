@@ -270,6 +270,7 @@ static npuc_status run(engine *e, const pattern *const *patterns, size_t n_patte
     NPUC_EACH_NODE(g, n) enqueue(e, n);
     while (e->count && !(limit && *limit == 0)) {
       node *n = dequeue(e);
+      if (log && log->visits) ++*log->visits;
       if (n->owner) NPUC_TRY(try_node(e, n, patterns, n_patterns, log, bound, limit));
     }
   } while (e->r.fired != before && !(limit && *limit == 0));

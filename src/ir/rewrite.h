@@ -89,6 +89,7 @@ void npuc_rewrite_replace(rewriter *r, value *old, value *with);
 typedef struct rewrite_log {
   void (*fired)(void *user, const pattern *p, const node *root); /* before mutation */
   void *user;
+  uint64_t *visits; /* NULL, or counts the nodes that patterns looked at: the work, whatever the machine */
 } rewrite_log;
 
 /* Applies to a fixpoint: nodes in order, matched roots bottom-up, new and touched nodes again. Bound: 16 x nodes + 1000 firings, then E0481 names the

@@ -13,6 +13,8 @@ typedef struct checker {
   const graph *g;
   const char *after;
   npuc_status status;
+  const value **values; /* by id: as the graph lists them */
+  const node **nodes;
 } checker;
 
 static void fail(checker *c, diag_code code, const node *n, const char *attribute, const char *reason) {
@@ -42,14 +44,14 @@ static void check_uses(checker *c, const value *v) {
   }
 }
 
-static void check_value_links(checker *c, const value *v, const char *key, bool *ids) {
+static void check_value_links(checker *c, const value *v, const char *key) {
   if (v->owner != c->g) failf(c, NPUC_DIAG_E0410, NULL, NULL, "the value \"%s\" belongs to another graph or was removed", key);
   if (strcmp(v->name, key) != 0) failf(c, NPUC_DIAG_E0410, NULL, NULL, "the value \"%s\" is listed under the name \"%s\"", v->name, key);
-  if (v->id >= c->g->next_value_id || ids[v->id]) {
+  if (v->id >= c->g->next_value_id || c->values[v->id]) {
     failf(c, NPUC_DIAG_E0410, NULL, NULL, "the value \"%s\" has an id that is not its own", v->name);
     return;
   }
-  ids[v->id] = true;
+  c->values[v->id] = v;
   int sources = (v->producer != NULL) + v->is_input + (v->constant != NULL);
   if (sources > 1) failf(c, NPUC_DIAG_E0410, NULL, NULL, "the value \"%s\" is defined more than once", v->name);
   if (sources == 0 && (v->n_uses || v->is_output)) failf(c, NPUC_DIAG_E0417, NULL, NULL, "nothing defines the value \"%s\"", v->name);
@@ -61,22 +63,33 @@ static void check_value_links(checker *c, const value *v, const char *key, bool 
 }
 
 static size_t check_values(checker *c) {
-  bool *ids = npuc_xcalloc(c->g->next_value_id + (size_t)1, sizeof *ids);
   size_t uses = 0, cursor = 0, inputs = 0, outputs = 0;
   const char *key;
   void *item;
   while (npuc_map_next(c->g->values, &cursor, &key, &item)) {
     const value *v = item;
-    check_value_links(c, v, key, ids);
+    check_value_links(c, v, key);
     uses += v->n_uses;
     inputs += v->is_input;
     outputs += v->is_output;
   }
-  free(ids);
   if (inputs != c->g->n_inputs) fail(c, NPUC_DIAG_E0410, NULL, NULL, "the list of inputs and the values marked as inputs differ");
   if (outputs > c->g->n_outputs) fail(c, NPUC_DIAG_E0410, NULL, NULL, "a value that is no output is marked as one");
   return uses;
 }
+
+/* Names and ids; whether the list of nodes agrees is check_node_links' question. */
+static void list_nodes(checker *c) {
+  size_t cursor = 0;
+  const char *key;
+  void *item;
+  while (npuc_map_next(c->g->node_names, &cursor, &key, &item)) {
+    const node *n = item;
+    if (n->id < c->g->next_node_id && strcmp(n->name, key) == 0) c->nodes[n->id] = n;
+  }
+}
+
+static bool is_listed(const checker *c, const value *v) { return v->id < c->g->next_value_id && c->values[v->id] == v; }
 
 static void check_ports(checker *c) {
   const graph *g = c->g;
@@ -98,12 +111,12 @@ static size_t check_node_links(checker *c, const node *n, bool *seen) {
   if ((n->prev ? n->prev->next : g->first) != n || (n->next ? n->next->prev : g->last) != n) {
     fail(c, NPUC_DIAG_E0410, n, NULL, "the list of nodes is broken at this node");
   }
-  if (!n->name || npuc_map_get(g->node_names, n->name) != n) fail(c, NPUC_DIAG_E0410, n, NULL, "the node is not listed under its name");
+  if (!n->name || c->nodes[n->id] != n) fail(c, NPUC_DIAG_E0410, n, NULL, "the node is not listed under its name");
   for (int32_t i = 0; i < n->n_inputs; i++) {
     const value *v = n->inputs[i];
     if (!v) continue;
     set++;
-    if (v->owner != g || npuc_map_get(g->values, v->name) != v) {
+    if (v->owner != g || !is_listed(c, v)) {
       failf(c, NPUC_DIAG_E0410, n, NULL, "input %d is a value that was removed from the graph", (int)i);
     } else if (n->use_slots[i] >= v->n_uses || v->uses[n->use_slots[i]].user != n || v->uses[n->use_slots[i]].index != i) {
       failf(c, NPUC_DIAG_E0410, n, NULL, "input %d is not among the uses of \"%s\"", (int)i, v->name);
@@ -113,7 +126,7 @@ static size_t check_node_links(checker *c, const node *n, bool *seen) {
   }
   for (int32_t i = 0; i < n->n_outputs; i++) {
     const value *v = n->outputs[i];
-    if (v && (v->owner != g || v->producer != n || v->output_index != i || npuc_map_get(g->values, v->name) != v)) {
+    if (v && (v->owner != g || v->producer != n || v->output_index != i || !is_listed(c, v))) {
       failf(c, NPUC_DIAG_E0410, n, NULL, "output %d is not a live value that this node makes", (int)i);
     }
   }
@@ -122,7 +135,10 @@ static size_t check_node_links(checker *c, const node *n, bool *seen) {
 
 static void check_links(checker *c) {
   const graph *g = c->g;
+  c->values = npuc_xcalloc(g->next_value_id + (size_t)1, sizeof *c->values);
+  c->nodes = npuc_xcalloc(g->next_node_id + (size_t)1, sizeof *c->nodes);
   size_t uses = check_values(c), set = 0, count = 0;
+  list_nodes(c);
   check_ports(c);
   bool *seen = npuc_xcalloc(g->next_node_id + (size_t)1, sizeof *seen);
   for (const node *n = g->first; n; n = n->next) {
@@ -134,6 +150,8 @@ static void check_links(checker *c) {
     seen[n->id] = true;
   }
   free(seen);
+  free(c->values);
+  free(c->nodes);
   if (count != g->n_nodes || npuc_map_count(g->node_names) != g->n_nodes) {
     fail(c, NPUC_DIAG_E0410, NULL, NULL, "the number of nodes is not the number that the graph says");
   }

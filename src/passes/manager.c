@@ -12,6 +12,7 @@ typedef struct recorder {
   arena *arena;
   map *records;
   const char *pass;
+  uint64_t visits;
 } recorder;
 
 static void record(recorder *r, const char *what, parity p, const node *n) {
@@ -39,7 +40,7 @@ bool npuc_pass_allow(pass_context *c, const char *what, parity p, const node *n)
 static void on_fired(void *user, const pattern *p, const node *root) { record(user, p->name, p->parity, root); }
 
 npuc_status npuc_pass_rewrite(pass_context *c, graph *g, pattern_set set, bool *out_changed) {
-  rewrite_log log = {.fired = on_fired, .user = c->recorder};
+  rewrite_log log = {.fired = on_fired, .user = c->recorder, .visits = &c->recorder->visits};
   bool changed = false;
   NPUC_TRY(npuc_rewrite(c->d, g, set.patterns, set.count, &log, c->limit, &changed));
   if (!changed) return NPUC_OK;
@@ -78,7 +79,7 @@ static npuc_status check_pass_name(diag *d, const char *option, const char *name
 }
 
 static void fill_report(const recorder *r, arena *a, pass_report *out) {
-  *out = (pass_report){.parity = PARITY_EXACT};
+  *out = (pass_report){.parity = PARITY_EXACT, .visits = r->visits};
   out->rewrites = NPUC_NEW_ARRAY(a, npuc_map_count(r->records), rewrite_record);
   size_t cursor = 0;
   void *item;

@@ -39,7 +39,8 @@ typedef struct rewrite_record {
 typedef struct pass_report {
   rewrite_record *rewrites;
   size_t n_rewrites;
-  parity parity; /* the weakest that fired; PARITY_EXACT when none did */
+  uint64_t visits; /* nodes that patterns looked at */
+  parity parity;   /* the weakest that fired; PARITY_EXACT when none did */
 } pass_report;
 
 /* Runs pipeline "normalize", "static" or "adapt" over every part. The report is in `a`. */

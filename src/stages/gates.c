@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gates with numbers. Two models are run on the baseline's inputs, sample by sample, and their outputs compared: an exact stage must give the same bits, a reassociating one
- * max|d| <= 1e-5 max|ref| and SQNR >= 100 dB. */
+ * max|d| <= 1e-5 max|ref| and SQNR >= 100 dB. As long as every stage so far gave the baseline's bits, the baseline's recorded outputs are the first model's, and only the
+ * second one runs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,16 +94,75 @@ static npuc_status judge(stage_work *w, const graph *after, const kept_outputs *
   return status;
 }
 
+/* -- the baseline's outputs in the first model's place -- */
+
+/* Whether the stage before gave the baseline's bits; the pipeline has seen to it that its files are the recorded ones. */
+static bool before_is_baseline(const stage_work *w) {
+  stage_id last = (stage_id)(w->stage - 1);
+  if (last == STAGE_BASELINE) return true;
+  json_t *record = npuc_build_record(w->b, last, npuc_stage_per_target(last) ? w->target : NULL);
+  return json_is_true(json_object_get(json_object_get(record, "gate"), "equals_baseline"));
+}
+
+/* One sample of a stacked output: its first axis is the samples' (of a scalar, their number). */
+static tensor sample_of(const tensor *all, size_t n_samples, size_t index, int32_t rank) {
+  tensor one = *all;
+  one.owner = NULL;
+  one.bytes = all->bytes / n_samples;
+  one.data = one.bytes ? (char *)all->data + index * one.bytes : NULL;
+  one.shape.dims[0] /= (int64_t)n_samples;
+  if (rank == 0 && one.shape.rank == 1 && one.shape.dims[0] == 1) one.shape.rank = 0;
+  return one;
+}
+
+typedef struct recorded_outputs {
+  const baseline *base;
+  comparison_sum *sums;
+} recorded_outputs;
+
+static npuc_status compare_recorded(void *user, diag *d, size_t index, const tensor *inputs, const tensor *outputs) {
+  (void)inputs;
+  recorded_outputs *r = user;
+  for (size_t k = 0; k < r->base->n_outputs; k++) {
+    tensor wanted = sample_of(&r->base->outputs[k], r->base->n_samples, index, outputs[k].shape.rank);
+    NPUC_TRY(npuc_compare_add(d, &r->sums[k], &outputs[k], &wanted));
+  }
+  return NPUC_OK;
+}
+
+/* Files hold every type but the 16-bit floats' own; what came back as something else is run again. */
+static bool types_are_recorded(const baseline *base, const graph *before) {
+  for (size_t k = 0; k < base->n_outputs; k++) {
+    const tensor *t = &base->outputs[k];
+    if (t->type != before->outputs[k]->type || t->shape.rank < 1 || t->shape.dims[0] % (int64_t)base->n_samples) return false;
+  }
+  return true;
+}
+
+static npuc_status run_both(stage_work *w, const graph *before, const graph *after, baseline *base, kept_outputs *kept) {
+  NPUC_TRY(run_over_baseline(w, before, base, keep, kept));
+  return run_over_baseline(w, after, base, compare_kept, kept);
+}
+
+static bool all_equal(const kept_outputs *kept) {
+  for (size_t k = 0; k < kept->n_outputs; k++)
+    if (kept->sums[k].result.different) return false;
+  return true;
+}
+
 npuc_status npuc_gate_parity(stage_work *w, const graph *before, const graph *after, parity bound) {
   baseline base;
   NPUC_TRY(npuc_baseline_load(w->b, after, &base));
   kept_outputs kept = {.n_outputs = after->n_outputs};
   kept.tensors = npuc_xcalloc(base.n_samples * kept.n_outputs + 1, sizeof(tensor));
   kept.sums = npuc_xcalloc(kept.n_outputs + 1, sizeof(comparison_sum));
-  npuc_status status = run_over_baseline(w, before, &base, keep, &kept);
-  if (status == NPUC_OK) status = run_over_baseline(w, after, &base, compare_kept, &kept);
+  recorded_outputs recorded = {&base, kept.sums};
+  bool is_baseline = before_is_baseline(w);
+  npuc_status status = is_baseline && types_are_recorded(&base, before) ? run_over_baseline(w, after, &base, compare_recorded, &recorded)
+                                                                        : run_both(w, before, after, &base, &kept);
   if (status == NPUC_OK) status = judge(w, after, &kept, bound);
   json_object_set_new(w->gate, "samples", json_integer((json_int_t)base.n_samples));
+  json_object_set_new(w->gate, "equals_baseline", json_boolean(status == NPUC_OK && is_baseline && all_equal(&kept)));
   for (size_t i = 0; i < base.n_samples * kept.n_outputs; i++) npuc_tensor_release(&kept.tensors[i]);
   free(kept.tensors);
   free(kept.sums);

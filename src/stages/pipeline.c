@@ -45,25 +45,18 @@ static const char *tree_identity(build *b, const char *path, int depth) {
   return text;
 }
 
-/* Identity of the source: the model's file, and the files beside it that hold its weights (external data). A model that cannot be read has that of its
- * file alone; the stage says what is wrong. */
+/* Identity of the source: the model's file, and the files beside it that hold its weights (external data). */
 static const char *model_identity(build *b, const char *path) {
-  const char *text = file_identity(b, path);
-  module *m = NULL;
-  if (npuc_onnx_read(NULL, path, &m) != NPUC_OK) return text;
-  map *seen = npuc_map_create(b->arena);
-  npuc_map_put(seen, path, m);
-  for (size_t i = 0; i < m->n_graphs; i++) {
-    size_t at = 0, offset;
-    for (void *item; npuc_map_next(m->graphs[i]->values, &at, NULL, &item);) {
-      const tensor *t = ((const value *)item)->constant;
-      const mapped_file *file = NULL;
-      if (!t || !t->owner || !npuc_blob_locate(t->owner, t->data, &file, &offset)) continue;
-      const char *beside = npuc_file_path(file);
-      if (!npuc_map_put(seen, beside, m)) text = npuc_arena_printf(b->arena, "%s|%s", text, file_identity(b, beside));
-    }
-  }
-  npuc_module_destroy(m);
+  const char *text = file_identity(b, path), *name;
+  mapped_file *file;
+  size_t at = 0;
+  void *item;
+  if (npuc_file_map(NULL, path, &file) != NPUC_OK) return text;
+  map *locations = npuc_map_create(b->arena);
+  npuc_onnx_locations(b->arena, npuc_file_bytes(file), npuc_file_size(file), locations);
+  npuc_file_release(file);
+  while (npuc_map_next(locations, &at, &name, &item))
+    text = npuc_arena_printf(b->arena, "%s|%s", text, file_identity(b, npuc_path_join(b->arena, npuc_path_dirname(b->arena, path), name)));
   return text;
 }
 

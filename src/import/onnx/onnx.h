@@ -4,10 +4,14 @@
 #ifndef NPUC_IMPORT_ONNX_ONNX_H
 #define NPUC_IMPORT_ONNX_ONNX_H
 
+#include "base/map.h"
 #include "ir/graph.h"
 
 /* Reads, upgrades to opset 28, verifies and infers. Names stay the source's. External data is looked for beside the file, never above its folder. */
 npuc_status npuc_onnx_read(diag *d, const char *path, module **out_module) NPUC_MUST_USE;
+
+/* Adds to `locations` the names of the files that hold external data, as the model's bytes write them. What is no model has none. */
+void npuc_onnx_locations(arena *a, const void *bytes, size_t n, map *locations);
 
 /* Where constants go when a file is written. */
 typedef struct onnx_weights {

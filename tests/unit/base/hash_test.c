@@ -34,6 +34,30 @@ static uint32_t bitwise_crc32c(const uint8_t *p, size_t n) {
   return ~c;
 }
 
+/* Each form (table, eight tables, instruction) at every start and end, short and long. */
+static void crc32c_forms_agree(void **state) {
+  (void)state;
+  enum { LONG = 20000 };
+  static uint8_t bytes[LONG + 16];
+  uint32_t random = 1;
+  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)((random = random * 1664525u + 1013904223u) >> 24);
+  for (size_t start = 0; start < 9; start++) {
+    for (size_t n = 0; n < 40; n++) {
+      uint32_t want = bitwise_crc32c(bytes + start, n);
+      assert_int_equal(npuc_crc32c(0, bytes + start, n), want);
+      assert_int_equal(npuc_crc32c_portable(0, bytes + start, n), want);
+    }
+    size_t n = LONG - start;
+    uint32_t want = bitwise_crc32c(bytes + start, n), half = npuc_crc32c_portable(0, bytes + start, 17000);
+    assert_int_equal(npuc_crc32c(0, bytes + start, n), want);
+    assert_int_equal(npuc_crc32c_portable(0, bytes + start, n), want);
+    assert_int_equal(npuc_crc32c(half, bytes + start + 17000, n - 17000), want);
+  }
+  uint32_t before = npuc_crc32c_portable(0, bytes, LONG); /* control */
+  bytes[12345] ^= 4;
+  assert_int_not_equal(npuc_crc32c_portable(0, bytes, LONG), before);
+}
+
 /* Every table entry is used by some single byte. */
 static void crc32c_equals_the_bitwise_definition(void **state) {
   (void)state;
@@ -73,6 +97,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(crc32c_equals_the_published_values),
       cmocka_unit_test(crc32c_equals_the_bitwise_definition),
+      cmocka_unit_test(crc32c_forms_agree),
       cmocka_unit_test(crc32c_chains_and_sees_one_flipped_bit),
       cmocka_unit_test(fnv1a_equals_the_published_values),
   };

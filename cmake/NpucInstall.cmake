@@ -23,6 +23,23 @@ if(TARGET npuc)
   install(TARGETS npuc RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 
+# The program prints its own completion scripts and manual page. One that is built for another machine cannot be asked.
+if(TARGET npuc AND NOT CMAKE_CROSSCOMPILING)
+  set(npuc_told "")
+  function(npuc_ask file destination)
+    add_custom_command(OUTPUT "${PROJECT_BINARY_DIR}/told/${file}"
+      COMMAND ${CMAKE_COMMAND} -E make_directory "${PROJECT_BINARY_DIR}/told"
+      COMMAND $<TARGET_FILE:npuc> ${ARGN} > "${PROJECT_BINARY_DIR}/told/${file}" DEPENDS npuc VERBATIM)
+    set(npuc_told ${npuc_told} "${PROJECT_BINARY_DIR}/told/${file}" PARENT_SCOPE)
+    install(FILES "${PROJECT_BINARY_DIR}/told/${file}" DESTINATION "${destination}")
+  endfunction()
+  npuc_ask(npuc "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" completion bash)
+  npuc_ask(_npuc "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" completion zsh)
+  npuc_ask(npuc.fish "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" completion fish)
+  npuc_ask(npuc.1 "${CMAKE_INSTALL_MANDIR}/man1" man)
+  add_custom_target(npuc-told ALL DEPENDS ${npuc_told})
+endif()
+
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/npuc-config.cmake.in" "${PROJECT_BINARY_DIR}/npuc-config.cmake"
   INSTALL_DESTINATION "${npuc_package_dir}" NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/npuc-config-version.cmake" COMPATIBILITY SameMinorVersion)

@@ -2,6 +2,7 @@
 #include "base/os.h"
 
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -27,4 +28,9 @@ uint64_t npuc_os_peak_rss_bytes(void) {
 void npuc_os_drop_pages(const void *address, size_t bytes) {
   /* POSIX_MADV_DONTNEED is a no-op in glibc; the real one lets the kernel take clean file pages back. */
   (void)madvise((void *)(uintptr_t)address, bytes, MADV_DONTNEED);
+}
+
+size_t npuc_os_terminal_columns(int descriptor) {
+  struct winsize size;
+  return isatty(descriptor) && ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }

@@ -10,6 +10,8 @@
 size_t npuc_os_processors(void);
 /* Highest resident set so far; 0 when the system does not say. */
 uint64_t npuc_os_peak_rss_bytes(void);
+/* Columns of the terminal behind a descriptor; 0 when it is none or does not say. */
+size_t npuc_os_terminal_columns(int descriptor);
 /* Drops the pages of a file mapping: they are read again from the file when touched. Hint only. */
 void npuc_os_drop_pages(const void *address, size_t bytes);
 

@@ -11,11 +11,13 @@ static json_t *describe(const diag_info *info) {
 
 static npuc_status list_all(cli *c) {
   json_t *all = json_array();
+  cli_rows rows = {.c = c, .columns = 3};
   for (int i = 0; i < NPUC_DIAG_COUNT; i++) {
     const diag_info *info = npuc_diag_info((diag_code)i);
     json_array_append_new(all, describe(info));
-    npuc_cli_say(c, "%-11s %-22s %s\n", info->text_code, info->name, info->summary);
+    npuc_cli_row(&rows, info->text_code, info->name, info->summary);
   }
+  npuc_cli_rows_print(&rows);
   npuc_cli_set(c, "codes", all);
   return NPUC_OK;
 }

@@ -117,6 +117,7 @@ static void say_ports(cli *c, const module *m, const char *title, value *const *
 
 static json_t *nodes_json(cli *c, const module *m, const graph *g, bool say) {
   json_t *list = json_array();
+  cli_rows rows = {.c = c, .columns = 4};
   NPUC_EACH_NODE(g, n) {
     const value *y = n->n_outputs ? n->outputs[0] : NULL;
     const char *text = y ? shape_text(c->arena, m, &y->shape) : "";
@@ -127,9 +128,11 @@ static json_t *nodes_json(cli *c, const module *m, const graph *g, bool say) {
     if (n->location && n->location->name) json_object_set_new(o, "source", json_string(n->location->name));
     json_array_append_new(list, o);
     if (say)
-      npuc_cli_say(c, "  %-14s %-40s %-20s %s%s%s\n", n->op->type, n->name, text, n->place ? n->place : "", n->place_reason ? ": " : "",
-                   n->place_reason ? n->place_reason : "");
+      npuc_cli_row(&rows, n->op->type, n->name, text,
+                   npuc_arena_printf(c->arena, "%s%s%s", n->place ? n->place : "", n->place_reason ? ": " : "",
+                                     n->place_reason ? n->place_reason : ""));
   }
+  if (say) npuc_cli_rows_print(&rows);
   return list;
 }
 

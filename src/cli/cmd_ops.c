@@ -38,6 +38,7 @@ static void show(const cli *c, const op_def *op) {
 static npuc_status run(cli *c) {
   const char *name = c->line.n_arguments ? c->line.arguments[0] : NULL;
   json_t *list = json_array();
+  cli_rows rows = {.c = c, .columns = 3};
   bool found = false;
   for (int i = 0; i < OP_COUNT; i++) {
     const op_def *op = npuc_op((op_id)i);
@@ -47,8 +48,9 @@ static npuc_status run(cli *c) {
     if (name)
       show(c, op);
     else
-      npuc_cli_say(c, "%-5s %-20s %s\n", op->domain, op->type, op->summary ? op->summary : "");
+      npuc_cli_row(&rows, op->domain, op->type, op->summary ? op->summary : "");
   }
+  npuc_cli_rows_print(&rows);
   npuc_cli_set(c, "operators", list);
   if (found) return NPUC_OK;
   npuc_status status = npuc_fail(c->diag, NPUC_DIAG_E0104, NULL, "there is no operator '%s'", name);

@@ -8,7 +8,9 @@
 #include "npu/report.h"
 #include "stages/open_model.h"
 
-static json_t *layers_json(cli *c, const npuc_program *p, const npu_report *r, json_t *list) {
+static const char *count_text(arena *a, uint64_t n) { return npuc_arena_printf(a, "%" PRIu64, n); }
+
+static void add_layers(cli *c, const npuc_program *p, const npu_report *r, json_t *list, cli_rows *rows) {
   for (size_t i = 0; i < r->n_layers; i++) {
     const npu_layer_cost *l = &r->layers[i];
     const qnode *n = &p->graph->nodes[l->node];
@@ -17,32 +19,48 @@ static json_t *layers_json(cli *c, const npuc_program *p, const npu_report *r, j
                         n->source ? n->source : "", "cycles", (json_int_t)l->cycles, "array_busy", (json_int_t)l->array_busy, "vector_busy",
                         (json_int_t)l->vector_busy, "dma_busy", (json_int_t)l->dma_busy, "array_stall", (json_int_t)l->array_stall, "macs",
                         (json_int_t)l->macs, "utilization", l->utilization));
-    npuc_cli_say(c, "%-40s %-18s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9" PRIu64 "  %5.1f %%\n", n->name, npuc_qop_name(n->op), l->cycles,
-                 l->array_busy, l->vector_busy, l->dma_busy, 100.0 * l->utilization);
+    npuc_cli_row(rows, n->name, npuc_qop_name(n->op), count_text(c->arena, l->cycles), count_text(c->arena, l->array_busy),
+                 count_text(c->arena, l->vector_busy), count_text(c->arena, l->dma_busy),
+                 npuc_arena_printf(c->arena, "%.1f %%", 100.0 * l->utilization));
   }
-  return list;
 }
 
-static npuc_status report_streams(cli *c, const npuc_program *p) {
+/* Where the traces go, opened before any work is done: a place that cannot be written to is said at once. */
+static npuc_status open_traces(cli *c, size_t n, file_writer ***out_files) {
+  const char *name = npuc_cli_value(&c->line, "--trace");
+  *out_files = (file_writer **)npuc_arena_array(c->arena, n + 1, sizeof(file_writer *));
+  for (size_t i = 0; name && i < n; i++)
+    NPUC_TRY(npuc_writer_create(c->diag, n == 1 ? name : npuc_arena_printf(c->arena, "%s.%zu", name, i), &(*out_files)[i]));
+  return NPUC_OK;
+}
+
+static npuc_status report_streams(cli *c, const npuc_program *p, file_writer **traces) {
   json_t *layers = json_array();
   npuc_cli_set(c, "layers", layers);
-  const char *trace_file = npuc_cli_value(&c->line, "--trace");
   const npu_program *plan = p->programs[0];
-  npuc_cli_say(c, "%-40s %-18s %9s %9s %9s %9s  %7s\n", "node", "operator", "cycles", "array", "vector", "dma", "used");
+  static const char *const header[] = {"node", "operator", "cycles", "array", "vector", "dma", "used"};
+  cli_rows rows = {.c = c, .header = header, .columns = 7, .right_mask = 0x7c};
   for (size_t i = 0; i < plan->n_streams; i++) {
     static const uint32_t registers[NPU_REGISTERS];
     npu_report report;
     char *trace = NULL;
-    NPUC_TRY(npuc_npu_report(c->diag, c->arena, p->graph, plan, &plan->streams[i], registers, trace_file ? &trace : NULL, &report));
-    layers_json(c, p, &report, layers);
+    NPUC_TRY(npuc_npu_report(c->diag, c->arena, p->graph, plan, &plan->streams[i], registers, traces[i] ? &trace : NULL, &report));
+    add_layers(c, p, &report, layers, &rows);
     if (!trace) continue;
-    const char *path = plan->n_streams == 1 ? trace_file : npuc_arena_printf(c->arena, "%s.%zu", trace_file, i);
-    NPUC_TRY(npuc_file_write_all(c->diag, path, trace, strlen(trace)));
+    file_writer *w = traces[i];
+    traces[i] = NULL; /* commit ends it, come what may */
+    npuc_status status = npuc_writer_write(w, trace, strlen(trace));
+    if (status == NPUC_OK)
+      status = npuc_writer_commit(w);
+    else
+      npuc_writer_abandon(w);
+    NPUC_TRY(status);
   }
+  npuc_cli_rows_print(&rows);
   return NPUC_OK;
 }
 
-static npuc_status simulate(cli *c, npu_run *r) {
+static npuc_status simulate(cli *c, npu_run *r, file_writer **traces) {
   npu_timing timing = {0};
   const npuc_program *p = r->engine->program;
   NPUC_TRY(npuc_npu_engine_time(r->engine, c->diag, r->input_data, r->output_data, NULL, NULL, &timing));
@@ -50,7 +68,7 @@ static npuc_status simulate(cli *c, npu_run *r) {
   npuc_cli_set(c, "outputs", outputs);
   for (size_t i = 0; i < r->n_outputs; i++)
     NPUC_TRY(npuc_cli_output(c, outputs, r->engine->outputs[i].name, &r->outputs[i], r->engine->outputs[i].quant));
-  NPUC_TRY(report_streams(c, p));
+  NPUC_TRY(report_streams(c, p, traces));
   uint32_t n = p->programs[0]->arch.n;
   double used = timing.cycles ? (double)timing.macs / ((double)timing.cycles * n * n) : 0.0;
   npuc_cli_set(c, "target", json_string(p->programs[0]->arch.name));
@@ -83,8 +101,13 @@ static npuc_status run(cli *c) {
   const char *folder = npuc_cli_value(&c->line, "--output");
   if (folder) NPUC_TRY(npuc_dir_create(c->diag, folder));
   npu_run r;
+  file_writer **traces = NULL;
   npuc_status status = npuc_cli_npu_prepare(c, m.path, "simulator", &r);
-  if (status == NPUC_OK) status = simulate(c, &r);
+  size_t n = status == NPUC_OK ? r.engine->program->programs[0]->n_streams : 0;
+  if (status == NPUC_OK) status = open_traces(c, n, &traces);
+  if (status == NPUC_OK) status = simulate(c, &r, traces);
+  for (size_t i = 0; traces && i < n; i++)
+    if (traces[i]) npuc_writer_abandon(traces[i]);
   npuc_cli_npu_finish(&r);
   return status;
 }

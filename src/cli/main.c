@@ -10,13 +10,6 @@
 #include "cli/cli.h"
 #include "base/build_info.h"
 
-static const command *const commands[] = {
-#define COMMAND(symbol) &npuc_command_##symbol,
-#include "cli/commands.def"
-#undef COMMAND
-};
-enum { N_COMMANDS = sizeof commands / sizeof *commands };
-
 /* A signal only sets this: the work polls it (progress.cancelled), cleans up and reports E0005. */
 static volatile sig_atomic_t interrupted;
 static void on_signal(int number) {
@@ -39,19 +32,19 @@ static void on_oom(size_t bytes) {
 
 static void show_progress(void *user, const char *what, uint64_t done, uint64_t total) {
   cli *c = user;
-  static double last; /* the one terminal has one line */
-  double now = npuc_clock_seconds();
-  if (done != total && now - last < 0.1) return;
-  last = now;
-  static const char *const line = "{\"event\":\"progress\",\"what\":\"%s\",\"done\":%" PRIu64 ",\"total\":%" PRIu64 "}\n";
-  if (c->log) fprintf(c->log, line, what, done, total);
+  double now = npuc_clock_seconds(), left;
+  if (!npuc_progress_line_due(&c->line_shown, what, done, total, now)) return;
+  static const char *const line =
+      "{\"event\":\"progress\",\"what\":\"%s\",\"done\":%" PRIu64 ",\"total\":%" PRIu64 ",\"rate\":%.6g,\"seconds_left\":%.6g}\n";
+  double rate = npuc_progress_line_rate(&c->line_shown, done, total, now, &left);
+  if (c->log) fprintf(c->log, line, what, done, total, rate, left < 0 ? 0.0 : left);
   if (c->json) {
-    fprintf(stderr, line, what, done, total);
+    fprintf(stderr, line, what, done, total, rate, left < 0 ? 0.0 : left);
   } else if (c->terminal) {
-    if (done == total)
-      fputs("\r\033[K", stderr);
-    else
-      fprintf(stderr, "\r\033[K%s %" PRIu64 "/%" PRIu64, what, done, total);
+    char text[256] = "";
+    size_t columns = npuc_cli_columns(STDERR_FILENO);
+    if (done != total) npuc_progress_line_text(&c->line_shown, done, total, now, columns ? columns - 1 : 79, text, sizeof text);
+    fprintf(stderr, "\r\033[K%s", text);
   }
 }
 
@@ -68,11 +61,11 @@ static npuc_status set_up(cli *c) {
   const char *color = npuc_cli_value(&c->line, "--color");
   if (color && strcmp(color, "auto") != 0 && strcmp(color, "always") != 0 && strcmp(color, "never") != 0)
     return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--color"}, "--color is auto, always or never, not '%s'", color);
-  c->color = color && strcmp(color, "auto") != 0 ? strcmp(color, "always") == 0 : isatty(STDERR_FILENO) && !getenv("NO_COLOR");
+  c->color = color && strcmp(color, "auto") != 0 ? strcmp(color, "always") == 0 : npuc_cli_wants_color(STDERR_FILENO);
   c->json = npuc_cli_flag(&c->line, "--json");
   c->quiet = npuc_cli_flag(&c->line, "--quiet");
   c->verbose = npuc_cli_flag(&c->line, "--verbose");
-  c->terminal = isatty(STDERR_FILENO) && !c->quiet;
+  c->terminal = npuc_cli_moves_cursor(STDERR_FILENO) && !c->quiet;
   long long threads = 0, seed = 0;
   NPUC_TRY(npuc_cli_int(c->diag, &c->line, "--threads", 1, 1024, 0, &threads));
   NPUC_TRY(npuc_cli_int(c->diag, &c->line, "--seed", 0, INT64_MAX, 0, &seed));
@@ -132,6 +125,8 @@ static npuc_status version(bool json) {
 int main(int argc, char **argv) {
   npuc_set_oom_handler(on_oom);
   install_signals();
+  size_t n_commands;
+  const command *const *commands = npuc_cli_commands(&n_commands);
   cli c = {.started = npuc_clock_seconds()};
   c.arena = npuc_arena_create();
   c.diag = npuc_diag_create(NULL, NULL);
@@ -140,12 +135,12 @@ int main(int argc, char **argv) {
   if (asks_version(argc, argv)) {
     status = version(argc > 2);
   } else {
-    status = npuc_cli_parse(c.diag, c.arena, commands, N_COMMANDS, argc, argv, &c.line);
+    status = npuc_cli_parse(c.diag, c.arena, commands, n_commands, argc, argv, &c.line);
     for (int i = 1; i < argc; i++) c.json |= strcmp(argv[i], "--json") == 0; /* a usage error has its JSON face too */
     if (status == NPUC_OK && c.line.command && npuc_cli_flag(&c.line, "--help"))
-      npuc_cli_command_help(stdout, c.line.command);
+      npuc_cli_command_help(stdout, c.line.command, npuc_cli_columns(STDOUT_FILENO));
     else if (status == NPUC_OK && !c.line.command)
-      npuc_cli_help(argc > 1 ? stdout : stderr, commands, N_COMMANDS);
+      npuc_cli_help(argc > 1 ? stdout : stderr, commands, n_commands, npuc_cli_columns(argc > 1 ? STDOUT_FILENO : STDERR_FILENO));
     else if (status == NPUC_OK)
       status = run_command(&c);
     if (status == NPUC_OK && argc == 1) status = NPUC_USAGE;

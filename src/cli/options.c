@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/utf8.h"
 
 static const option global_options[] = {
     {"--json", 0, OPTION_FLAG, NULL, "result as one JSON document on stdout; progress and diagnostics as JSON lines on stderr"},
@@ -212,7 +213,23 @@ npuc_status npuc_cli_real(diag *d, const parsed_line *line, const char *name, do
   return NPUC_OK;
 }
 
-static void print_group(FILE *out, const option_group *g) {
+enum { LEFT = 33, NARROW = 24 };
+
+/* A sentence from column `at` on, broken at blanks so that it ends before `columns`. */
+static void print_wrapped(FILE *out, const char *text, size_t at, size_t columns) {
+  size_t room = columns > at + NARROW ? columns - at : columns ? NARROW : SIZE_MAX;
+  while (npuc_utf8_columns(text) > room) {
+    size_t fits = npuc_utf8_fit(text, room), end = fits;
+    while (end > 0 && text[end] != ' ') end--;
+    if (end == 0) end = fits;
+    fprintf(out, "%.*s\n%*s", (int)end, text, (int)at, "");
+    text += end;
+    text += strspn(text, " ");
+  }
+  fprintf(out, "%s\n", text);
+}
+
+static void print_group(FILE *out, const option_group *g, size_t columns) {
   fprintf(out, "\n%s:\n", g->title);
   for (size_t i = 0; i < g->n_options; i++) {
     const option *o = &g->options[i];
@@ -220,38 +237,48 @@ static void print_group(FILE *out, const option_group *g) {
     char letter[8] = "";
     if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
     snprintf(left, sizeof left, "%s%s%s%s", letter, o->name, o->value ? " " : "", o->value ? o->value : "");
-    fprintf(out, "  %-30s %s%s\n", left, o->help, o->kind == OPTION_LIST ? " (may repeat)" : "");
+    char text[512];
+    snprintf(text, sizeof text, "%s%s", o->help, o->kind == OPTION_LIST ? " (may repeat)" : "");
+    if (strlen(left) <= LEFT - 3)
+      fprintf(out, "  %-30s ", left);
+    else
+      fprintf(out, "  %s\n%*s", left, LEFT, "");
+    print_wrapped(out, text, LEFT, columns);
   }
 }
 
-static const char exit_statuses[] =
+const char npuc_cli_exit_statuses[] =
     "\nExit status: 0 good, 1 internal error, 2 usage, 3 unsupported, 4 gate or tolerance failed,\n"
     "             5 environment (missing tool, disk, permission), 6 bad input file.\n";
 
-void npuc_cli_command_help(FILE *out, const command *c) {
+const char npuc_cli_words[] =
+    "\nnpuc --version: version, commit, compiler, kernels' CPU level.\n"
+    "MODEL is recognised by content: an .onnx file, a folder made by an earlier build (its artifact if built,\n"
+    "else its newest stage), OUT@STAGE (out@quantize), or a .npu file.\n"
+    "DATA is [KIND:]PATH with KIND npy, npz, raw:DTYPE:DIMS, dir, cifar10, mnist or random:N.\n"
+    "`npuc COMMAND --help` shows a command's options and examples; `npuc explain CODE` tells a diagnostic's story.\n";
+
+void npuc_cli_command_help(FILE *out, const command *c, size_t columns) {
   fprintf(out, "npuc %s: %s\n\nUsage: npuc %s%s%s [OPTIONS]\n", c->name, c->purpose, c->name, *c->arguments ? " " : "", c->arguments);
-  for (size_t i = 0; c->groups && c->groups[i]; i++) print_group(out, c->groups[i]);
-  print_group(out, &npuc_cli_global_group);
+  for (size_t i = 0; c->groups && c->groups[i]; i++) print_group(out, c->groups[i], columns);
+  print_group(out, &npuc_cli_global_group, columns);
   if (c->examples && c->examples[0]) {
     fputs("\nExamples:\n", out);
     for (size_t i = 0; c->examples[i]; i++) fprintf(out, "  %s\n", c->examples[i]);
   }
-  fputs(exit_statuses, out);
+  fputs(npuc_cli_exit_statuses, out);
 }
 
-void npuc_cli_help(FILE *out, const command *const *commands, size_t n_commands) {
+void npuc_cli_help(FILE *out, const command *const *commands, size_t n_commands, size_t columns) {
   fputs(
       "npuc: from a trained network to the NPU, every step checked\n\n"
       "Usage: npuc COMMAND ARGUMENTS [OPTIONS]\n\nCommands:\n",
       out);
-  for (size_t i = 0; i < n_commands; i++) fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->purpose);
-  print_group(out, &npuc_cli_global_group);
-  fputs(
-      "\nnpuc --version: version, commit, compiler, kernels' CPU level.\n"
-      "MODEL is recognised by content: an .onnx file, a folder made by an earlier build (its artifact if built,\n"
-      "else its newest stage), OUT@STAGE (out@quantize), or a .npu file.\n"
-      "DATA is [KIND:]PATH with KIND npy, npz, raw:DTYPE:DIMS, dir, cifar10, mnist or random:N.\n"
-      "`npuc COMMAND --help` shows a command's options and examples; `npuc explain CODE` tells a diagnostic's story.\n",
-      out);
-  fputs(exit_statuses, out);
+  for (size_t i = 0; i < n_commands; i++) {
+    fprintf(out, "  %-10s ", commands[i]->name);
+    print_wrapped(out, commands[i]->purpose, 13, columns);
+  }
+  print_group(out, &npuc_cli_global_group, columns);
+  fputs(npuc_cli_words, out);
+  fputs(npuc_cli_exit_statuses, out);
 }

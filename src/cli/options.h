@@ -67,7 +67,10 @@ npuc_status npuc_cli_int(diag *d, const parsed_line *line, const char *name, lon
                          long long *out_value) NPUC_MUST_USE;
 npuc_status npuc_cli_real(diag *d, const parsed_line *line, const char *name, double fallback, double *out_value) NPUC_MUST_USE;
 
-void npuc_cli_help(FILE *out, const command *const *commands, size_t n_commands);
-void npuc_cli_command_help(FILE *out, const command *c);
+/* columns: of the terminal, 0 where lines stay whole. */
+void npuc_cli_help(FILE *out, const command *const *commands, size_t n_commands, size_t columns);
+void npuc_cli_command_help(FILE *out, const command *c, size_t columns);
+/* What MODEL and DATA mean, and the exit statuses: for --help and the man page. */
+extern const char npuc_cli_words[], npuc_cli_exit_statuses[];
 
 #endif

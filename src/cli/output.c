@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "cli/cli.h"
 
 static const char *const severity_names[] = {[DIAG_ERROR] = "error", [DIAG_WARNING] = "warning", [DIAG_NOTE] = "note"};
@@ -36,29 +37,21 @@ static void write_json_record(FILE *out, const diag_record *r) {
 }
 
 /* Control characters of a hostile name must not reach the terminal. */
-static void put_clean(FILE *out, const char *text) {
-  for (; *text; text++) {
-    unsigned char ch = (unsigned char)*text;
-    if (ch < 0x20 && ch != '\n' && ch != '\t')
-      fprintf(out, "\\x%02x", ch);
-    else
-      fputc(ch, out);
-  }
-}
+static void put_clean(FILE *out, arena *a, const char *text) { fputs(npuc_utf8_clean(a, text), out); }
 
-static void write_text_record(FILE *out, const diag_record *r, bool color) {
+static void write_text_record(FILE *out, arena *a, const diag_record *r, bool color) {
   fprintf(out, "%s%s[%s]%s: ", color ? severity_colors[r->severity] : "", severity_names[r->severity], npuc_diag_info(r->code)->text_code,
           color ? "\033[0m" : "");
-  if (r->place.file) put_clean(out, r->place.file), fputs(": ", out);
-  if (r->place.node) put_clean(out, r->place.node);
+  if (r->place.file) put_clean(out, a, r->place.file), fputs(": ", out);
+  if (r->place.node) put_clean(out, a, r->place.node);
   if (r->place.op) fprintf(out, "%s(%s)", r->place.node ? " " : "", r->place.op);
   if (r->place.node || r->place.op) fputs(": ", out);
-  put_clean(out, r->reason);
+  put_clean(out, a, r->reason);
   if (r->count > 1) fprintf(out, " (%zu times)", r->count);
   fputc('\n', out);
   for (size_t i = 0; i < r->n_fixes; i++) {
     fputs("help: ", out);
-    put_clean(out, r->fixes[i]);
+    put_clean(out, a, r->fixes[i]);
     fputc('\n', out);
   }
 }
@@ -72,7 +65,7 @@ void npuc_cli_flush(cli *c) {
     if (c->json)
       write_json_record(stderr, r);
     else if (!c->quiet || r->severity == DIAG_ERROR)
-      write_text_record(stderr, r, c->color);
+      write_text_record(stderr, c->arena, r, c->color);
   }
 }
 
@@ -80,28 +73,9 @@ void npuc_cli_say(const cli *c, const char *format, ...) {
   if (c->json || c->quiet) return;
   va_list args;
   va_start(args, format);
-  vprintf(format, args);
+  char *text = npuc_arena_vprintf(c->arena, format, args);
   va_end(args);
+  put_clean(stdout, c->arena, text);
 }
 
 void npuc_cli_set(cli *c, const char *key, json_t *value) { json_object_set_new(c->result, key, value ? value : json_null()); }
-
-void npuc_cli_table(const cli *c, const char *const *header, const char *const *cells, size_t rows, size_t columns, unsigned right_mask) {
-  if (c->json || c->quiet) return;
-  for (size_t row = 0; row <= rows; row++) {
-    for (size_t k = 0; k < columns; k++) {
-      size_t width = strlen(header[k]);
-      for (size_t i = 0; i < rows; i++) {
-        size_t n = strlen(cells[i * columns + k]);
-        if (n > width) width = n;
-      }
-      const char *cell = row == 0 ? header[k] : cells[(row - 1) * columns + k];
-      bool last = k + 1 == columns;
-      if (right_mask >> k & 1)
-        printf("%*s%s", (int)width, cell, last ? "" : "  ");
-      else
-        printf("%-*s%s", last ? 0 : (int)width, cell, last ? "" : "  ");
-    }
-    putchar('\n');
-  }
-}

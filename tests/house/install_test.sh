@@ -12,6 +12,9 @@ PKG_CONFIG_PATH=$(dirname "$pc")
 LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")
 export PKG_CONFIG_PATH LD_LIBRARY_PATH
 version="npuc $(pkg-config --modversion npuc)"
+for file in bash-completion/completions/npuc zsh/site-functions/_npuc fish/vendor_completions.d/npuc.fish man/man1/npuc.1; do
+  [ -s "$scratch/usr/share/$file" ] || { echo "share/$file is not installed"; exit 1; }
+done
 
 check() { # PROGRAM
   said=$("$1")

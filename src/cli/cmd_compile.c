@@ -82,7 +82,7 @@ static npuc_status run_pipeline(cli *c, build *b, stage_id from, stage_id to) {
 static npuc_status check_request(cli *c, const char *model, const char **out_path) {
   opened_model found;
   NPUC_TRY(npuc_model_find(c->diag, c->arena, model, &found));
-  if (found.kind != MODEL_ONNX)
+  if (found.kind == MODEL_NPU)
     return npuc_fail(c->diag, NPUC_DIAG_E0906, &(diag_place){.file = model}, "it is a program for an NPU, not a model");
   const char **targets;
   size_t n = npuc_cli_list(&c->line, c->arena, "--target", &targets);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npuc inspect MODEL: what is in it. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/npu_view.h"
+#include "import/torch/torch.h"
 #include "ir/op.h"
 #include "ir/text.h"
 #include "stages/open_model.h"
@@ -161,8 +163,50 @@ static void inspect_graph(cli *c, const module *m, const graph *g, json_t *parts
   json_array_append_new(parts, part);
 }
 
+/* Smallest, largest and mean of the finite elements, and the first eight. */
+static void add_content(json_t *o, const tensor *t) {
+  int64_t n = npuc_tensor_elements(t), finite = 0;
+  double lo = 0.0, hi = 0.0, sum = 0.0;
+  json_t *head = json_array();
+  for (int64_t i = 0; i < n; i++) {
+    double v = npuc_tensor_get(t, i);
+    if (i < 8) json_array_append_new(head, isfinite(v) ? json_real(v) : json_null());
+    if (!isfinite(v)) continue;
+    lo = finite == 0 || v < lo ? v : lo;
+    hi = finite == 0 || v > hi ? v : hi;
+    sum += v;
+    finite++;
+  }
+  json_object_set_new(o, "head", head);
+  if (finite) json_object_update_new(o, json_pack("{s:f, s:f, s:f}", "min", lo, "max", hi, "mean", sum / (double)finite));
+}
+
+/* Tensors without a graph: torch.save's files. */
+static npuc_status inspect_tensors(cli *c, const char *path) {
+  torch_file *f;
+  NPUC_TRY(npuc_torch_open(c->diag, path, &f));
+  json_t *list = json_array();
+  int64_t parameters = 0;
+  for (size_t i = 0; i < npuc_torch_count(f); i++) {
+    const torch_tensor *t = npuc_torch_at(f, i);
+    json_t *o = json_pack("{s:s, s:s}", "name", t->name, "dtype", npuc_dtype_name(t->value.type));
+    json_object_set_new(o, "shape", shape_json(NULL, &t->value.shape));
+    if (npuc_cli_flag(&c->line, "--values")) add_content(o, &t->value);
+    json_array_append_new(list, o);
+    parameters += npuc_tensor_elements(&t->value);
+    npuc_cli_say(c, "  %-10s %-24s %s\n", npuc_dtype_name(t->value.type), shape_text(c->arena, NULL, &t->value.shape), t->name);
+  }
+  npuc_cli_say(c, "%zu tensors, %" PRId64 " numbers\n", npuc_torch_count(f), parameters);
+  npuc_cli_set(c, "tensors", list);
+  npuc_cli_set(c, "parameters", json_integer((json_int_t)parameters));
+  npuc_torch_close(f);
+  return NPUC_OK;
+}
+
 static npuc_status run(cli *c) {
   opened_model m;
+  NPUC_TRY(npuc_model_find(c->diag, c->arena, c->line.arguments[0], &m));
+  if (m.kind == MODEL_TENSORS) return inspect_tensors(c, m.path);
   NPUC_TRY(npuc_model_open(c->diag, c->arena, c->line.arguments[0], &m));
   if (m.kind == MODEL_NPU) return npuc_cli_inspect_npu(c, m.path);
   json_t *parts = json_array();
@@ -180,6 +224,7 @@ static npuc_status run(cli *c) {
 static const option options[] = {
     {"--ops", 0, OPTION_FLAG, NULL, "count operators"},
     {"--nodes", 0, OPTION_FLAG, NULL, "list nodes, with place and reason where they have one"},
+    {"--values", 0, OPTION_FLAG, NULL, "tensors of a torch.save file: smallest, largest, mean and first elements, in the JSON document"},
     {"--text", 0, OPTION_FLAG, NULL, "print the model in ONNX's text form"},
 };
 static const option_group group = {"Inspect", options, sizeof options / sizeof *options};

@@ -8,8 +8,6 @@
 #include "passes/names.h"
 #include "stages/build.h"
 
-static const uint8_t npu_magic[8] = {0x89, 'N', 'P', 'U', 0x0d, 0x0a, 0x1a, 0x0a};
-
 static json_t *load_manifest(arena *a, const char *folder) {
   return json_load_file(npuc_path_join(a, folder, "manifest.json"), JSON_REJECT_DUPLICATES, NULL);
 }
@@ -79,21 +77,15 @@ static npuc_status find_in_build(diag *d, arena *a, const char *folder, const ch
 }
 
 static npuc_status recognise(diag *d, opened_model *m) {
-  mapped_file *file;
-  NPUC_TRY(npuc_file_map(d, m->path, &file));
-  size_t n = npuc_file_size(file);
-  const uint8_t *bytes = npuc_file_bytes(file);
-  npuc_status status = NPUC_OK;
-  if (n >= sizeof npu_magic && memcmp(bytes, npu_magic, sizeof npu_magic) == 0)
-    m->kind = MODEL_NPU;
-  else if (n >= 2 && (bytes[0] == 0x08 || bytes[0] == 0x12 || bytes[0] == 0x1a || bytes[0] == 0x22 || bytes[0] == 0x28 ||
-                      bytes[0] == 0x3a || bytes[0] == 0x42))
-    m->kind = MODEL_ONNX; /* a protobuf field tag that ModelProto begins with; the reader judges the rest */
-  else
-    status = npuc_fail(d, NPUC_DIAG_E0906, &(diag_place){.file = m->label},
-                       n ? "it begins like no format that npuc reads (ONNX, .npu, or a folder made by npuc)" : "the file is empty");
-  npuc_file_release(file);
-  return status;
+  source_format format;
+  const char *outer_file = npuc_diag_set_file(d, m->label);
+  npuc_status status = npuc_source_format(d, m->path, &format);
+  npuc_diag_set_file(d, outer_file);
+  if (status != NPUC_OK) return status;
+  m->kind = format == SOURCE_NPU ? MODEL_NPU : format == SOURCE_TORCH ? MODEL_TENSORS : MODEL_GRAPH;
+  if (format != SOURCE_UNKNOWN) return NPUC_OK;
+  return npuc_fail(d, NPUC_DIAG_E0906, &(diag_place){.file = m->label},
+                   "it begins like no format that npuc reads (ONNX, .pt2, torch.save, .npu, or a folder made by npuc), or it is empty");
 }
 
 npuc_status npuc_model_find(diag *d, arena *a, const char *text, opened_model *out_model) {
@@ -115,9 +107,9 @@ npuc_status npuc_model_find(diag *d, arena *a, const char *text, opened_model *o
 
 npuc_status npuc_model_open(diag *d, arena *a, const char *text, opened_model *out_model) {
   NPUC_TRY(npuc_model_find(d, a, text, out_model));
-  if (out_model->kind != MODEL_ONNX) return NPUC_OK;
+  if (out_model->kind == MODEL_NPU) return NPUC_OK;
   npuc_diag_set_file(d, out_model->label);
-  return npuc_onnx_read(d, out_model->path, &out_model->module);
+  return npuc_source_read(d, out_model->path, &out_model->module);
 }
 
 void npuc_model_close(opened_model *m) {

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MODEL, recognised by content: an ONNX file, a .npu file, OUT, OUT@STAGE, OUT@STAGE.TARGET. */
+/* MODEL, recognised by content: an ONNX file, a .pt2 archive, tensors of torch.save, a .npu file, OUT, OUT@STAGE, OUT@STAGE.TARGET. */
 #ifndef NPUC_STAGES_OPEN_MODEL_H
 #define NPUC_STAGES_OPEN_MODEL_H
 
-#include "import/onnx/onnx.h"
+#include "import/read.h"
 
-typedef enum model_kind { MODEL_ONNX, MODEL_NPU } model_kind;
+typedef enum model_kind { MODEL_GRAPH, MODEL_NPU, MODEL_TENSORS } model_kind;
 
 typedef struct opened_model {
   model_kind kind;
   const char *path;       /* the file */
   const char *label;      /* as the user wrote it */
-  module *module;         /* MODEL_ONNX; owned by this struct */
+  module *module;         /* MODEL_GRAPH; owned by this struct */
   const char *out;        /* folder of the build it belongs to, or NULL */
   const char *preprocess; /* the build's recorded SPEC, or NULL: applies again */
 } opened_model;
 
 /* Finds the file only (module stays NULL). */
 npuc_status npuc_model_find(diag *d, arena *a, const char *text, opened_model *out_model) NPUC_MUST_USE;
-/* Finds and, for ONNX, reads. */
+/* Finds and reads; tensors without a graph are refused. */
 npuc_status npuc_model_open(diag *d, arena *a, const char *text, opened_model *out_model) NPUC_MUST_USE;
 void npuc_model_close(opened_model *m);
 /* Input or output of the main graph by its own or its source's name (module metadata npuc.name.NAME); NULL when none. */

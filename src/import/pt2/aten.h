@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Declares what aten.def promises: a missing translator is a link error. */
+#ifndef NPUC_IMPORT_PT2_ATEN_H
+#define NPUC_IMPORT_PT2_ATEN_H
+
+#include "import/pt2/source.h"
+
+#define ATEN(name, translator, onnx) pt2_translator npuc_aten_##translator;
+#include "import/pt2/aten.def"
+#undef ATEN
+
+/* -- aten_view.c -- */
+pt2_view npuc_pt2_slice_view(int64_t axis, pt2_int start, pt2_int end, int64_t step);
+npuc_status npuc_pt2_slice_args(pt2_node *n, const value *x, pt2_view *out_view) NPUC_MUST_USE;
+npuc_status npuc_pt2_select_view(pt2_node *n, int64_t axis, pt2_int index, pt2_view *out_view) NPUC_MUST_USE;
+
+#endif

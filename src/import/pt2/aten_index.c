@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elements chosen by tensors of indices. Negative indices count from the end, in torch as in ONNX. */
+#include <string.h>
+
+#include "import/pt2/aten.h"
+
+static npuc_status gather(pt2_node *n, const char *op, value *x, value *indices, int64_t axis, value **out) {
+  if (indices->type != DTYPE_I32) NPUC_TRY(npuc_pt2_cast(n, indices, DTYPE_I64, &indices));
+  node *made;
+  NPUC_TRY(npuc_pt2_emit(n, op, (value *[]){x, indices}, 2, 1, &made));
+  npuc_pt2_set_int(made, "axis", axis);
+  NPUC_TRY(npuc_node_infer(n->s->d, made));
+  *out = made->outputs[0];
+  return NPUC_OK;
+}
+
+npuc_status npuc_aten_embedding(pt2_node *n) {
+  value *weight, *indices, *y;
+  static const char *const training[] = {"padding_idx", "scale_grad_by_freq", "sparse"};
+  NPUC_TRY(npuc_pt2_tensor(n, "weight", &weight));
+  NPUC_TRY(npuc_pt2_tensor(n, "indices", &indices));
+  for (size_t i = 0; i < 3; i++) npuc_pt2_ignore(n, training[i]);
+  NPUC_TRY(gather(n, "Gather", weight, indices, 0, &y));
+  return npuc_pt2_result(n, y);
+}
+
+static npuc_status along_axis(pt2_node *n, const char *op) {
+  value *x, *indices, *y;
+  int64_t axis;
+  NPUC_TRY(npuc_pt2_tensor(n, "self", &x));
+  NPUC_TRY(npuc_pt2_tensor(n, "index", &indices));
+  NPUC_TRY(npuc_pt2_int_arg(n, "dim", 0, &axis));
+  npuc_pt2_ignore(n, "sparse_grad");
+  NPUC_TRY(npuc_pt2_axis(n, "dim", axis, x->shape.rank, &axis));
+  NPUC_TRY(gather(n, op, x, indices, axis, &y));
+  return npuc_pt2_result(n, y);
+}
+
+npuc_status npuc_aten_index_select(pt2_node *n) { return along_axis(n, "Gather"); }
+npuc_status npuc_aten_gather(pt2_node *n) { return along_axis(n, "GatherElements"); }
+
+/* x[i, :, j]: which axes are indexed; index tensors broadcast together. */
+typedef struct advanced {
+  value *x, *list[MAX_RANK];
+  int64_t axes[MAX_RANK], perm[MAX_RANK];
+  size_t n, first;
+  bool adjacent; /* the indexed axes are neighbours: the result's index axes stand where they were, else in front */
+  bool masks;
+} advanced;
+
+static npuc_status read_indices(pt2_node *n, advanced *out) {
+  value **given;
+  size_t count;
+  *out = (advanced){.adjacent = true};
+  NPUC_TRY(npuc_pt2_tensor(n, "self", &out->x));
+  NPUC_TRY(npuc_pt2_tensors(n, "indices", &given, &count));
+  if ((int32_t)count > out->x->shape.rank)
+    return npuc_pt2_fail(n, NPUC_DIAG_E0335, "indices", "%zu indices for %d axes", count, out->x->shape.rank);
+  for (size_t i = 0; i < count; i++) {
+    if (!given[i]) continue;
+    if (out->n && out->axes[out->n - 1] != (int64_t)i - 1) out->adjacent = false;
+    if (out->n == 0) out->first = i;
+    if (given[i]->type == DTYPE_BOOL)
+      out->masks = true;
+    else
+      NPUC_TRY(npuc_pt2_cast(n, given[i], DTYPE_I64, &given[i]));
+    out->axes[out->n] = (int64_t)i;
+    out->list[out->n++] = given[i];
+  }
+  if (out->n == 0) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "indices", "no index");
+  /* indexed axes first, the others behind them in their order */
+  size_t at = 0;
+  for (size_t i = 0; i < out->n; i++) out->perm[at++] = out->axes[i];
+  for (int64_t i = 0; i < out->x->shape.rank; i++) {
+    bool indexed = false;
+    for (size_t k = 0; k < out->n; k++) indexed = indexed || out->axes[k] == i;
+    if (!indexed) out->perm[at++] = i;
+  }
+  return NPUC_OK;
+}
+
+/* The index tensors side by side: [broadcast shape, n]. */
+static npuc_status join_indices(pt2_node *n, const advanced *a, value **out, int32_t *out_rank) {
+  shape common = a->list[0]->shape;
+  value *widest = a->list[0], *parts[MAX_RANK];
+  for (size_t i = 1; i < a->n; i++) {
+    shape joined;
+    if (!npuc_shape_broadcast(&common, &a->list[i]->shape, &joined))
+      return npuc_pt2_fail(n, NPUC_DIAG_E0335, "indices", "their shapes do not broadcast");
+    common = joined;
+  }
+  /* A value that has the common shape, by adding zeros of all. */
+  for (size_t i = 1; i < a->n; i++) {
+    if (npuc_shape_equal(&widest->shape, &common)) break;
+    if (npuc_shape_equal(&a->list[i]->shape, &common)) widest = a->list[i];
+  }
+  if (!npuc_shape_equal(&widest->shape, &common)) {
+    value *zero = npuc_pt2_constant_int(n, DTYPE_I64, 0);
+    for (size_t i = 0; i < a->n; i++) {
+      value *zeros;
+      NPUC_TRY(npuc_pt2_binary(n, "Mul", a->list[i], zero, &zeros));
+      if (i == 0)
+        widest = zeros;
+      else
+        NPUC_TRY(npuc_pt2_binary(n, "Add", widest, zeros, &widest));
+    }
+  }
+  int64_t last = common.rank;
+  for (size_t i = 0; i < a->n; i++) {
+    NPUC_TRY(npuc_pt2_expand_like(n, a->list[i], widest, &parts[i]));
+    NPUC_TRY(npuc_pt2_unsqueeze(n, parts[i], &last, 1, &parts[i]));
+  }
+  *out_rank = common.rank;
+  *out = parts[0];
+  if (a->n == 1) return NPUC_OK;
+  node *made;
+  NPUC_TRY(npuc_pt2_emit(n, "Concat", parts, a->n, 1, &made));
+  npuc_pt2_set_int(made, "axis", last);
+  NPUC_TRY(npuc_node_infer(n->s->d, made));
+  *out = made->outputs[0];
+  return NPUC_OK;
+}
+
+static npuc_status refuse_masks(pt2_node *n) {
+  npuc_status status = npuc_pt2_fail(n, NPUC_DIAG_E0336, "indices", "a mask chooses the elements, so the shape depends on the data");
+  npuc_fix(n->s->d, "use torch.where, which keeps the shape");
+  return status;
+}
+
+npuc_status npuc_aten_index(pt2_node *n) {
+  advanced a;
+  value *joined, *y;
+  int32_t index_rank;
+  NPUC_TRY(read_indices(n, &a));
+  if (a.masks) return refuse_masks(n);
+  if (a.n == 1) {
+    NPUC_TRY(gather(n, "Gather", a.x, a.list[0], a.axes[0], &y));
+    return npuc_pt2_result(n, y);
+  }
+  NPUC_TRY(join_indices(n, &a, &joined, &index_rank));
+  NPUC_TRY(npuc_pt2_transpose(n, a.x, a.perm, (size_t)a.x->shape.rank, &y));
+  NPUC_TRY(npuc_pt2_binary(n, "GatherND", y, joined, &y));
+  if (a.adjacent && a.first > 0) { /* [index axes, leading, trailing] -> [leading, index axes, trailing] */
+    int64_t perm[MAX_RANK];
+    int32_t at = 0, rank = y->shape.rank, leading = (int32_t)a.first;
+    for (int32_t i = 0; i < leading; i++) perm[at++] = index_rank + i;
+    for (int32_t i = 0; i < index_rank; i++) perm[at++] = i;
+    for (int32_t i = index_rank + leading; i < rank; i++) perm[at++] = i;
+    NPUC_TRY(npuc_pt2_transpose(n, y, perm, (size_t)rank, &y));
+  }
+  return npuc_pt2_result(n, y);
+}
+
+/* x with x[indices] = values (or +=): ScatterND on the indexed axes brought to the front. */
+npuc_status npuc_aten_index_put(pt2_node *n) {
+  advanced a;
+  value *values, *joined, *base, *part, *y;
+  int32_t index_rank;
+  bool accumulate;
+  int64_t back[MAX_RANK];
+  NPUC_TRY(read_indices(n, &a));
+  NPUC_TRY(npuc_pt2_tensor(n, "values", &values));
+  NPUC_TRY(npuc_pt2_bool_arg(n, "accumulate", false, &accumulate));
+  NPUC_TRY(npuc_pt2_cast(n, values, a.x->type, &values));
+  if (a.masks) {
+    bool whole = a.n == 1 && a.axes[0] == 0 && values->shape.rank == 0 && !accumulate;
+    if (!whole) return refuse_masks(n);
+    value *mask = a.list[0];
+    int64_t axes[MAX_RANK];
+    size_t more = 0;
+    for (int32_t i = mask->shape.rank; i < a.x->shape.rank; i++) axes[more++] = i;
+    NPUC_TRY(npuc_pt2_unsqueeze(n, mask, axes, more, &mask));
+    NPUC_TRY(npuc_pt2_ternary(n, "Where", mask, values, a.x, &y));
+    return npuc_pt2_result(n, y);
+  }
+  if (a.first > 0 && !a.adjacent)
+    return npuc_pt2_fail(n, NPUC_DIAG_E0336, "indices", "a write through indices of axes that are not neighbours");
+  NPUC_TRY(join_indices(n, &a, &joined, &index_rank));
+  NPUC_TRY(npuc_pt2_transpose(n, a.x, a.perm, (size_t)a.x->shape.rank, &base));
+  NPUC_TRY(npuc_pt2_binary(n, "GatherND", base, joined, &part)); /* for its shape */
+  if (a.first > 0) {                                             /* values come as [leading, index axes, trailing] */
+    int64_t forth[MAX_RANK], perm[MAX_RANK];
+    int32_t at = 0, leading = (int32_t)a.first;
+    for (int32_t i = 0; i < leading; i++) forth[at++] = index_rank + i;
+    for (int32_t i = 0; i < index_rank; i++) forth[at++] = i;
+    for (int32_t i = index_rank + leading; i < part->shape.rank; i++) forth[at++] = i;
+    NPUC_TRY(npuc_pt2_transpose(n, part, forth, (size_t)at, &part));
+    NPUC_TRY(npuc_pt2_expand_like(n, values, part, &values));
+    for (int32_t i = 0; i < at; i++) perm[forth[i]] = i;
+    NPUC_TRY(npuc_pt2_transpose(n, values, perm, (size_t)at, &values));
+  } else {
+    NPUC_TRY(npuc_pt2_expand_like(n, values, part, &values));
+  }
+  node *made;
+  NPUC_TRY(npuc_pt2_emit(n, "ScatterND", (value *[]){base, joined, values}, 3, 1, &made));
+  if (accumulate) npuc_pt2_set_string(made, "reduction", "add");
+  NPUC_TRY(npuc_node_infer(n->s->d, made));
+  for (int32_t i = 0; i < a.x->shape.rank; i++) back[a.perm[i]] = i;
+  NPUC_TRY(npuc_pt2_transpose(n, made->outputs[0], back, (size_t)a.x->shape.rank, &y));
+  return npuc_pt2_result(n, y);
+}
+
+/* self[..., index, ...] = source along one axis: ScatterND with that axis in front. */
+npuc_status npuc_aten_index_copy(pt2_node *n) {
+  value *x, *index, *source, *y;
+  int64_t axis, perm[MAX_RANK], one = 1;
+  NPUC_TRY(npuc_pt2_tensor(n, "self", &x));
+  NPUC_TRY(npuc_pt2_tensor(n, "index", &index));
+  NPUC_TRY(npuc_pt2_tensor(n, "source", &source));
+  NPUC_TRY(npuc_pt2_int_arg(n, "dim", 0, &axis));
+  NPUC_TRY(npuc_pt2_axis(n, "dim", axis, x->shape.rank, &axis));
+  NPUC_TRY(npuc_pt2_cast(n, index, DTYPE_I64, &index));
+  NPUC_TRY(npuc_pt2_cast(n, source, x->type, &source));
+  for (int32_t i = 0; i < x->shape.rank; i++) perm[i] = i;
+  perm[0] = axis;
+  perm[axis] = 0;
+  if (index->shape.rank == 0) NPUC_TRY(npuc_pt2_unsqueeze(n, index, (int64_t[]){0}, 1, &index));
+  NPUC_TRY(npuc_pt2_unsqueeze(n, index, &one, 1, &index));
+  NPUC_TRY(npuc_pt2_transpose(n, x, perm, (size_t)x->shape.rank, &y));
+  NPUC_TRY(npuc_pt2_transpose(n, source, perm, (size_t)x->shape.rank, &source));
+  NPUC_TRY(npuc_pt2_ternary(n, "ScatterND", y, index, source, &y));
+  NPUC_TRY(npuc_pt2_transpose(n, y, perm, (size_t)x->shape.rank, &y)); /* an exchange of two axes is its own inverse */
+  return npuc_pt2_result(n, y);
+}
+
+npuc_status npuc_aten_scatter(pt2_node *n) {
+  value *x, *index, *source;
+  int64_t axis;
+  const char *reduce;
+  NPUC_TRY(npuc_pt2_tensor(n, "self", &x));
+  NPUC_TRY(npuc_pt2_tensor(n, "index", &index));
+  NPUC_TRY(npuc_pt2_int_arg(n, "dim", 0, &axis));
+  NPUC_TRY(npuc_pt2_axis(n, "dim", axis, x->shape.rank, &axis));
+  NPUC_TRY(npuc_pt2_string(n, "reduce", n->onnx, &reduce));
+  if (reduce && strcmp(reduce, "add") != 0) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "reduce", "the reduction '%s'", reduce);
+  if (npuc_pt2_has(n, "src")) {
+    NPUC_TRY(npuc_pt2_tensor(n, "src", &source));
+    for (int32_t i = 0; i < index->shape.rank; i++) { /* torch reads only the part of src that index covers */
+      if (source->shape.dims[i] == index->shape.dims[i]) continue;
+      pt2_int length;
+      NPUC_TRY(npuc_pt2_size(n, index, i, &length));
+      NPUC_TRY(npuc_pt2_slice(n, source, i, pt2_number(0), length, 1, &source));
+    }
+  } else {
+    pt2_scalar v = {0};
+    NPUC_TRY(npuc_pt2_scalar_arg(n, "value", v, &v));
+    NPUC_TRY(npuc_pt2_scalar_value(n, &v, x->type, &source));
+    NPUC_TRY(npuc_pt2_expand_like(n, source, index, &source));
+  }
+  node *made;
+  NPUC_TRY(npuc_pt2_emit(n, "ScatterElements", (value *[]){x, index, source}, 3, 1, &made));
+  npuc_pt2_set_int(made, "axis", axis);
+  if (reduce) npuc_pt2_set_string(made, "reduction", reduce);
+  NPUC_TRY(npuc_node_infer(n->s->d, made));
+  return npuc_pt2_result(n, made->outputs[0]);
+}

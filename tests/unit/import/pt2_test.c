@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exported programs as torch writes them (tests/data/torch/make.py): a convolution with a write in place through a view, a buffer that the
+ * program writes, a transposed weight. Every layout of the archive gives torch's own outputs (net.npz); archives that lie are refused. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exec/executor.h"
+#include "formats/npz.h"
+#include "import/pt2/pt2.h"
+#include "support/damage.h"
+
+#define DATA NPUC_SOURCE_DIR "/tests/data/torch/"
+
+static double distance(const tensor *a, const tensor *b) {
+  double worst = 0.0;
+  assert_int_equal(npuc_tensor_elements(a), npuc_tensor_elements(b));
+  for (int64_t i = 0; i < npuc_tensor_elements(a); i++) worst = fmax(worst, fabs(npuc_tensor_get(a, i) - npuc_tensor_get(b, i)));
+  return worst;
+}
+
+typedef struct distances {
+  double y, index, count;
+} distances;
+
+/* Runs the program on torch's input, with `begin` in the buffer. */
+static distances run(const char *path, double begin) {
+  module *m;
+  executor *e;
+  npz z;
+  tensor count, outputs[3];
+  assert_int_equal(npuc_pt2_read(NULL, path, &m), NPUC_OK);
+  graph *g = m->graphs[0];
+  assert_int_equal(g->n_inputs, 2);
+  assert_int_equal(g->n_outputs, 3);
+  assert_string_equal(g->inputs[1]->name, "count");
+  assert_string_equal(npuc_map_get(m->metadata, "npuc.state.0"), "count.next > count");
+  assert_int_equal(npuc_npz_read(NULL, DATA "net.npz", &z), NPUC_OK);
+  assert_int_equal(npuc_tensor_of_floats(NULL, DTYPE_F32, (double[]){begin, begin}, 2, &count), NPUC_OK);
+  assert_int_equal(npuc_executor_create(NULL, g, &(exec_options){0}, &e), NPUC_OK);
+  tensor inputs[2] = {*npuc_npz_get(&z, "x"), count};
+  assert_int_equal(npuc_executor_run(e, NULL, inputs, outputs), NPUC_OK);
+  const distances d = {.y = distance(&outputs[0], npuc_npz_get(&z, "y")),
+                       .index = distance(&outputs[1], npuc_npz_get(&z, "index")),
+                       .count = distance(&outputs[2], npuc_npz_get(&z, "count"))};
+  npuc_executor_destroy(e);
+  npuc_tensor_release(&count);
+  npuc_npz_release(&z);
+  npuc_module_destroy(m);
+  return d;
+}
+
+static void every_layout_gives_torchs_outputs(void **state) {
+  (void)state;
+  static const char *const files[] = {DATA "net.pt2", DATA "net_pickled.pt2", DATA "net_flat.pt2"};
+  for (size_t i = 0; i < 3; i++) {
+    distances d = run(files[i], 0.0);
+    assert_true(d.y < 2e-6);
+    assert_true(d.index == 0.0);
+    assert_true(d.count < 2e-6);
+  }
+}
+
+/* Control: another content of the buffer shows in what is written to it, and nowhere else. */
+static void the_buffer_is_an_input(void **state) {
+  (void)state;
+  distances d = run(DATA "net.pt2", 1.0);
+  assert_true(d.y < 2e-6);
+  assert_true(fabs(d.count - 1.0) < 1e-5);
+}
+
+/* A node says where it came from: its module, and the user's own file and line. */
+static void nodes_keep_their_source(void **state) {
+  (void)state;
+  module *m;
+  assert_int_equal(npuc_pt2_read(NULL, DATA "net.pt2", &m), NPUC_OK);
+  const node *conv = npuc_graph_node(m->graphs[0], "conv2d");
+  assert_string_equal(conv->location->name, "conv/conv2d");
+  assert_int_equal(conv->location->n_derived, 1);
+  assert_non_null(strstr(conv->location->derived[0], "make.py\", line "));
+  npuc_module_destroy(m);
+}
+
+static void weights_are_not_copied(void **state) {
+  (void)state;
+  module *m;
+  assert_int_equal(npuc_pt2_read(NULL, DATA "net.pt2", &m), NPUC_OK);
+  const tensor *w = npuc_graph_value(m->graphs[0], "conv.weight")->constant;
+  const mapped_file *file;
+  size_t offset;
+  assert_true(npuc_blob_locate(w->owner, w->data, &file, &offset));
+  npuc_module_destroy(m);
+}
+
+static npuc_status read_file(diag *d, const char *path) {
+  module *m;
+  NPUC_TRY(npuc_pt2_read(d, path, &m));
+  npuc_module_destroy(m);
+  return NPUC_OK;
+}
+
+static void is_refused(const char *path, diag_code code, const char *says) {
+  diag *d = npuc_diag_create(NULL, NULL);
+  assert_int_equal(read_file(d, path), npuc_diag_info(code)->status);
+  assert_int_equal(npuc_diag_first_error(d)->code, code);
+  assert_non_null(strstr(npuc_diag_first_error(d)->reason, says));
+  npuc_diag_destroy(d);
+}
+
+static void archives_that_lie_are_refused(void **state) {
+  (void)state;
+  is_refused(DATA "newer.pt2", NPUC_DIAG_E0333, "9.20");
+  is_refused(DATA "short.pt2", NPUC_DIAG_E0330, "a storage that holds 107");
+  is_refused(DATA "missing.pt2", NPUC_DIAG_E0332, "weight_0");
+  is_refused(DATA "unknown.pt2", NPUC_DIAG_E0336, "make.py");
+  is_refused(DATA "views.pt", NPUC_DIAG_E0332, "no exported program");
+}
+
+static void damaged_archives_are_refused(void **state) {
+  (void)state;
+  assert_true(npuc_damage_try(DATA "tiny.pt2", "x.pt2", read_file) > 4000);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_layout_gives_torchs_outputs), cmocka_unit_test(the_buffer_is_an_input),
+      cmocka_unit_test(nodes_keep_their_source),           cmocka_unit_test(weights_are_not_copied),
+      cmocka_unit_test(archives_that_lie_are_refused),     cmocka_unit_test(damaged_archives_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -56,21 +56,6 @@ static void note_dims(bench *b, const graph *g, const graph *bound) {
   }
 }
 
-static npuc_status bind_dims(bench *b, const module *source) {
-  module *m = b->model.module;
-  graph *g = m->graphs[0];
-  NPUC_TRY(npuc_cli_check_dims(b->c, m));
-  for (size_t i = 0; i < g->n_inputs && b->batch; i++) {
-    shape *s = &g->inputs[i]->shape;
-    if (s->rank > 0 && !dim_is_number(s->dims[0])) s->dims[0] = b->batch;
-  }
-  NPUC_TRY(npuc_cli_bind_dims(b->c, m));
-  note_dims(b, source->graphs[0], g);
-  for (size_t i = 0; i < g->n_inputs && b->batch; i++)
-    b->rebatched |= g->inputs[i]->shape.rank < 1 || g->inputs[i]->shape.dims[0] != b->batch;
-  return b->rebatched ? npuc_graph_set_batch(b->c->diag, g, b->batch) : NPUC_OK;
-}
-
 static npuc_status make_input(bench *b, size_t i, const char *name, const shape *s, dtype type, const quant *q) {
   bool quantized = q && npuc_dtype_is_integer(type);
   b->names[i] = name;
@@ -144,7 +129,8 @@ static npuc_status open_graph(bench *b) {
   cli *c = b->c;
   module *source = npuc_module_clone(b->model.module);
   graph *g = b->model.module->graphs[0];
-  npuc_status status = bind_dims(b, source);
+  npuc_status status = npuc_cli_bind_batch(c, b->model.module, b->batch, &b->rebatched);
+  note_dims(b, source->graphs[0], g);
   room_for_inputs(b, g->n_inputs);
   for (size_t i = 0; i < g->n_inputs && status == NPUC_OK; i++) {
     const value *v = g->inputs[i];

@@ -5,6 +5,7 @@
 
 #include "cli/inputs.h"
 #include "cli/npu_view.h"
+#include "cli/trace_files.h"
 #include "npu/report.h"
 #include "stages/open_model.h"
 
@@ -25,16 +26,7 @@ static void add_layers(cli *c, const npuc_program *p, const npu_report *r, json_
   }
 }
 
-/* Where the traces go, opened before any work is done: a place that cannot be written to is said at once. */
-static npuc_status open_traces(cli *c, size_t n, file_writer ***out_files) {
-  const char *name = npuc_cli_value(&c->line, "--trace");
-  *out_files = (file_writer **)npuc_arena_array(c->arena, n + 1, sizeof(file_writer *));
-  for (size_t i = 0; name && i < n; i++)
-    NPUC_TRY(npuc_writer_create(c->diag, n == 1 ? name : npuc_arena_printf(c->arena, "%s.%zu", name, i), &(*out_files)[i]));
-  return NPUC_OK;
-}
-
-static npuc_status report_streams(cli *c, const npuc_program *p, file_writer **traces) {
+static npuc_status report_streams(cli *c, const npuc_program *p, trace_files *traces) {
   json_t *layers = json_array();
   npuc_cli_set(c, "layers", layers);
   const npu_program *plan = p->programs[0];
@@ -43,24 +35,16 @@ static npuc_status report_streams(cli *c, const npuc_program *p, file_writer **t
   for (size_t i = 0; i < plan->n_streams; i++) {
     static const uint32_t registers[NPU_REGISTERS];
     npu_report report;
-    char *trace = NULL;
-    NPUC_TRY(npuc_npu_report(c->diag, c->arena, p->graph, plan, &plan->streams[i], registers, traces[i] ? &trace : NULL, &report));
+    trace *events = NULL;
+    NPUC_TRY(npuc_npu_report(c->diag, c->arena, p->graph, plan, &plan->streams[i], registers, traces->files[i] ? &events : NULL, &report));
     add_layers(c, p, &report, layers, &rows);
-    if (!trace) continue;
-    file_writer *w = traces[i];
-    traces[i] = NULL; /* commit ends it, come what may */
-    npuc_status status = npuc_writer_write(w, trace, strlen(trace));
-    if (status == NPUC_OK)
-      status = npuc_writer_commit(w);
-    else
-      npuc_writer_abandon(w);
-    NPUC_TRY(status);
+    if (events) NPUC_TRY(npuc_cli_write_trace(traces, i, events));
   }
   npuc_cli_rows_print(&rows);
   return NPUC_OK;
 }
 
-static npuc_status simulate(cli *c, npu_run *r, file_writer **traces) {
+static npuc_status simulate(cli *c, npu_run *r, trace_files *traces) {
   npu_timing timing = {0};
   const npuc_program *p = r->engine->program;
   NPUC_TRY(npuc_npu_engine_time(r->engine, c->diag, r->input_data, r->output_data, NULL, NULL, &timing));
@@ -101,13 +85,11 @@ static npuc_status run(cli *c) {
   const char *folder = npuc_cli_value(&c->line, "--output");
   if (folder) NPUC_TRY(npuc_dir_create(c->diag, folder));
   npu_run r;
-  file_writer **traces = NULL;
+  trace_files traces = {0};
   npuc_status status = npuc_cli_npu_prepare(c, m.path, "simulator", &r);
-  size_t n = status == NPUC_OK ? r.engine->program->programs[0]->n_streams : 0;
-  if (status == NPUC_OK) status = open_traces(c, n, &traces);
-  if (status == NPUC_OK) status = simulate(c, &r, traces);
-  for (size_t i = 0; traces && i < n; i++)
-    if (traces[i]) npuc_writer_abandon(traces[i]);
+  if (status == NPUC_OK) status = npuc_cli_open_traces(c, r.engine->program->programs[0]->n_streams, &traces);
+  if (status == NPUC_OK) status = simulate(c, &r, &traces);
+  npuc_cli_close_traces(&traces);
   npuc_cli_npu_finish(&r);
   return status;
 }

@@ -6,6 +6,7 @@
 
 #include "cli/build_options.h"
 #include "formats/npy.h"
+#include "passes/batch.h"
 #include "passes/names.h"
 
 /* File systems end names at 255 bytes: a long one is cut between characters, and its hash keeps it apart from others that begin like it. */
@@ -122,6 +123,19 @@ npuc_status npuc_cli_bind_dims(cli *c, module *m) {
     }
   }
   return NPUC_OK;
+}
+
+npuc_status npuc_cli_bind_batch(cli *c, module *m, int64_t batch, bool *out_changed) {
+  graph *g = m->graphs[0];
+  *out_changed = false;
+  NPUC_TRY(npuc_cli_check_dims(c, m));
+  for (size_t i = 0; i < g->n_inputs && batch; i++) {
+    shape *s = &g->inputs[i]->shape;
+    if (s->rank > 0 && !dim_is_number(s->dims[0])) s->dims[0] = batch;
+  }
+  NPUC_TRY(npuc_cli_bind_dims(c, m));
+  for (size_t i = 0; i < g->n_inputs && batch; i++) *out_changed |= g->inputs[i]->shape.rank < 1 || g->inputs[i]->shape.dims[0] != batch;
+  return *out_changed ? npuc_graph_set_batch(c->diag, g, batch) : NPUC_OK;
 }
 
 static npuc_status check_fits(cli *c, const value *v, const char *file, const tensor *t) {

@@ -21,6 +21,9 @@ void npuc_cli_random(uint64_t seed, uint64_t stream, tensor *t);
 npuc_status npuc_cli_check_dims(cli *c, const module *m) NPUC_MUST_USE;
 /* --dim over a module's inputs; symbols left in a first axis become 1, others are an error. */
 npuc_status npuc_cli_bind_dims(cli *c, module *m) NPUC_MUST_USE;
+/* Both of the above with --batch: symbols of first axes become `batch`, and a first axis that is another number is changed (0: as the model says).
+ * out_changed: such a number was changed. */
+npuc_status npuc_cli_bind_batch(cli *c, module *m, int64_t batch, bool *out_changed) NPUC_MUST_USE;
 /* One tensor for each graph input: from -i (float data is quantized for a quantized input), else random. */
 npuc_status npuc_cli_graph_inputs(cli *c, const opened_model *m, tensor **out_inputs) NPUC_MUST_USE;
 void npuc_cli_release_inputs(tensor *inputs, size_t n);

@@ -327,7 +327,11 @@ npuc_status npuc_executor_run(executor *e, diag *d, const tensor *inputs, tensor
   NPUC_TRY(reserve(e, d, p->memory_bytes));
   NPUC_TRY(bind(e, d, p, inputs));
   for (size_t i = 0; i < g->n_inputs; i++) NPUC_TRY(show(e, p, g->inputs[i]));
-  for (size_t i = 0; i < p->n_steps; i++) NPUC_TRY(run_step(e, d, p, &p->steps[i]));
+  for (size_t i = 0; i < p->n_steps; i++) {
+    double start = e->options.on_step ? npuc_clock_seconds() : 0;
+    NPUC_TRY(run_step(e, d, p, &p->steps[i]));
+    if (e->options.on_step) e->options.on_step(e->options.user, i, start, npuc_clock_seconds());
+  }
   give_outputs(e, p, out_outputs);
   e->latest = p;
   return NPUC_OK;

@@ -14,6 +14,8 @@ typedef struct exec_options {
   /* Called for each value when it is computed (graph inputs first); `t` is valid during the call. NULL: no observation, and memory is reused. */
   npuc_status (*observe)(void *user, const value *v, const tensor *t);
   void *user;
+  /* Called after each step with its number (npuc_executor_step) and the clock before and behind it. NULL: no time is taken. Nothing else changes. */
+  void (*on_step)(void *user, size_t step, double start, double end);
   bool keep_all; /* every intermediate stays readable through npuc_executor_value until the next run */
 } exec_options;
 

@@ -11,9 +11,7 @@ typedef struct gatherer {
   const npu_stream *s;
   uint32_t *node_of[NPU_QUEUES]; /* by instruction */
   npu_layer_cost *by_node;       /* n_nodes */
-  char *trace;
-  size_t trace_bytes, trace_capacity;
-  bool wants_trace;
+  trace *trace;                  /* NULL: none is wanted */
 } gatherer;
 
 static void index_nodes(gatherer *t) {
@@ -24,22 +22,39 @@ static void index_nodes(gatherer *t) {
   }
 }
 
-static void append_trace(gatherer *t, const char *text) {
-  size_t bytes = strlen(text);
-  t->trace = npuc_arena_grow(t->a, t->trace, t->trace_bytes, t->trace_bytes + bytes + 1, 1, &t->trace_capacity);
-  memcpy(t->trace + t->trace_bytes, text, bytes + 1);
-  t->trace_bytes += bytes;
+/* Each queue has three tracks, because a wait and what was issued before it, or a load and the pass that it runs behind, overlap. */
+enum { TRACK_WORK, TRACK_LOAD, TRACK_WAIT, TRACKS };
+
+static int track_of(npu_queue queue, int kind) { return 1 + (int)queue * TRACKS + kind; }
+
+static void name_tracks(trace *t) {
+  static const char *const queues[NPU_QUEUES] = {
+      [QUEUE_DMA0] = "dma0", [QUEUE_DMA1] = "dma1", [QUEUE_ARRAY] = "array", [QUEUE_VECTOR] = "vector"};
+  static const char *const kinds[TRACKS] = {"", " loads", " waits"};
+  for (int q = 0; q < NPU_QUEUES; q++) {
+    for (int kind = 0; kind < TRACKS; kind++) {
+      char name[32];
+      snprintf(name, sizeof name, "%s%s", queues[q], kinds[kind]);
+      npuc_trace_track(t, track_of((npu_queue)q, kind), name);
+    }
+  }
 }
 
-static void trace_event(gatherer *t, const npu_event *e, uint32_t node) {
-  char line[256];
-  uint64_t start = e->op == ISA_WAIT ? e->issue - e->stall : e->start, length = e->op == ISA_WAIT ? e->stall : e->end - e->start;
-  /* One cycle is shown as one microsecond. */
-  snprintf(line, sizeof line,
-           "%s{\"name\":\"%s\",\"ph\":\"X\",\"pid\":0,\"tid\":%d,\"ts\":%" PRIu64 ",\"dur\":%" PRIu64 ",\"args\":{\"node\":%" PRIu32
-           ",\"index\":%zu}}",
-           t->trace_bytes > 1 ? ",\n" : "\n", npuc_isa_info(e->op)->name, (int)e->queue, start, length, node, e->index);
-  append_trace(t, line);
+/* One cycle is shown as one microsecond. */
+static void trace_event(const gatherer *t, const npu_event *e, uint32_t index) {
+  bool waits = e->op == ISA_WAIT, loads = e->op == ISA_LDW || e->op == ISA_VPAR;
+  uint64_t start = waits ? e->issue - e->stall : e->start, length = waits ? e->stall : e->end - e->start;
+  const qnode *n = &t->g->nodes[index];
+  const trace_argument arguments[] = {{"node", n->name, 0},
+                                      {"operator", npuc_qop_name(n->op), 0},
+                                      {"instruction", NULL, (double)e->index},
+                                      {"complete", NULL, (double)e->complete}};
+  npuc_trace_span(t->trace,
+                  track_of(e->queue, waits   ? TRACK_WAIT
+                                     : loads ? TRACK_LOAD
+                                             : TRACK_WORK),
+                  npuc_isa_info(e->op)->name, waits ? "wait" : "work", (double)start, (double)length, arguments,
+                  sizeof arguments / sizeof *arguments);
 }
 
 static void on_event(void *user, const npu_event *e) {
@@ -47,7 +62,7 @@ static void on_event(void *user, const npu_event *e) {
   uint32_t node = t->node_of[e->queue][e->index];
   npu_layer_cost *layer = &t->by_node[node];
   uint64_t work = e->end - e->start;
-  if (t->wants_trace) trace_event(t, e, node);
+  if (t->trace) trace_event(t, e, node);
   if (e->op == ISA_WAIT) {
     if (e->queue == QUEUE_ARRAY) layer->array_stall += e->stall;
     return;
@@ -85,18 +100,18 @@ static void share_cycles(const gatherer *t, uint32_t n, npu_report *report) {
 }
 
 npuc_status npuc_npu_report(diag *d, arena *a, const qgraph *g, const npu_program *p, const npu_stream *s,
-                            const uint32_t registers[NPU_REGISTERS], char **out_trace, npu_report *out_report) {
-  gatherer t = {.a = a, .g = g, .s = s, .by_node = NPUC_NEW_ARRAY(a, g->n_nodes, npu_layer_cost), .wants_trace = out_trace != NULL};
+                            const uint32_t registers[NPU_REGISTERS], trace **out_trace, npu_report *out_report) {
+  gatherer t = {.a = a, .g = g, .s = s, .by_node = NPUC_NEW_ARRAY(a, g->n_nodes, npu_layer_cost)};
   index_nodes(&t);
-  if (out_trace) append_trace(&t, "[");
+  if (out_trace) {
+    t.trace = npuc_trace_create(a, p->arch.name);
+    name_tracks(t.trace);
+  }
   npu_sim_options options = {.timing_only = true, .on_event = on_event, .user = &t};
   if (registers) memcpy(options.registers, registers, sizeof options.registers);
   *out_report = (npu_report){.layers = NPUC_NEW_ARRAY(a, g->n_nodes, npu_layer_cost)};
   NPUC_TRY(npuc_npu_simulate(d, &p->arch, s, NULL, &options, &out_report->total));
   share_cycles(&t, p->arch.n, out_report);
-  if (out_trace) {
-    append_trace(&t, "\n]\n");
-    *out_trace = t.trace;
-  }
+  if (out_trace) *out_trace = t.trace;
   return NPUC_OK;
 }

@@ -3,6 +3,7 @@
 #ifndef NPUC_NPU_REPORT_H
 #define NPUC_NPU_REPORT_H
 
+#include "base/trace.h"
 #include "npu/program.h"
 #include "npu/qgraph.h"
 #include "npu/sim.h"
@@ -23,8 +24,8 @@ typedef struct npu_report {
   size_t n_layers;
 } npu_report;
 
-/* Times a stream (nothing is computed). trace: JSON in Chrome's trace format (opens in Perfetto), or NULL for none; written in the arena. */
+/* Times a stream (nothing is computed). out_trace may be NULL; else what each unit did, by tracks from 1 on: the caller may add to it. */
 npuc_status npuc_npu_report(diag *d, arena *a, const qgraph *g, const npu_program *p, const npu_stream *s,
-                            const uint32_t registers[NPU_REGISTERS], char **out_trace, npu_report *out_report) NPUC_MUST_USE;
+                            const uint32_t registers[NPU_REGISTERS], trace **out_trace, npu_report *out_report) NPUC_MUST_USE;
 
 #endif

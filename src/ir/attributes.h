@@ -31,7 +31,7 @@ typedef struct batchnorm_attributes {
 } batchnorm_attributes;
 typedef struct alpha_attributes {
   float alpha;
-} alpha_attributes; /* LeakyRelu */
+} alpha_attributes; /* LeakyRelu, Elu, Celu, ThresholdedRelu, Swish */
 typedef struct hardsigmoid_attributes {
   float alpha, beta;
 } hardsigmoid_attributes;
@@ -75,6 +75,26 @@ typedef struct constantofshape_attributes {
 typedef struct quantize_attributes {
   int64_t axis, block_size, output_dtype, precision, saturate;
 } quantize_attributes; /* (De)QuantizeLinear */
+
+typedef struct selu_attributes {
+  float alpha, gamma;
+} selu_attributes;
+typedef struct shrink_attributes {
+  float lambd, bias;
+} shrink_attributes;
+typedef struct isinf_attributes {
+  int64_t detect_negative, detect_positive;
+} isinf_attributes;
+typedef struct gelu_attributes {
+  const char *approximate; /* none, tanh */
+} gelu_attributes;
+
+typedef struct bitshift_attributes {
+  const char *direction; /* LEFT, RIGHT */
+} bitshift_attributes;
+typedef struct mod_attributes {
+  int64_t fmod;
+} mod_attributes;
 
 /* -- integer module (docs/numerics.md). y = clamp(y_zero_point + ((acc*M + (s ? 2^(s-1) : 0)) >> s), lo, hi) -- */
 typedef struct qconv_attributes { /* inputs x, w, bias, M, s */

@@ -177,7 +177,9 @@ static void cast_element(const tensor *from, int64_t index, tensor *to) {
   if (target == KIND_BOOL) {
     store_bits(to, index, whole ? npuc_tensor_get_int(from, index) != 0 : npuc_tensor_get(from, index) != 0.0);
   } else if (target == KIND_INT || target == KIND_UINT) {
-    if (whole)
+    if (!whole && npuc_dtype_bits(to->type) < 8) /* beyond the type ONNX defines nothing; its recorded cases keep the low bits */
+      store_bits(to, index, (uint64_t)int_of_double(npuc_tensor_get(from, index)));
+    else if (whole)
       store_bits(to, index, (uint64_t)npuc_tensor_get_int(from, index));
     else
       store_saturated(to, index, trunc(npuc_tensor_get(from, index)));

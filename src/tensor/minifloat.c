@@ -45,14 +45,16 @@ static const float_format *format_of(dtype type) {
 
 static double decode_e8m0(uint32_t code) { return code == 0xff ? (double)NAN : ldexp(1.0, (int)code - 127); }
 
-static uint32_t encode_e8m0(double x) {
+static uint32_t encode_e8m0(double x, minifloat_mode mode) {
   if (isnan(x)) return 0xff;
   double a = fabs(x);
-  if (a == 0.0) return 0;
-  if (isinf(a)) return 0xfe;
+  if (isinf(a)) return mode.overflows ? 0xff : 0xfe;
+  if (a == 0.0) return mode.overflows ? 0xff : 0;
   int e;
   double m = frexp(a, &e); /* a = m 2^e, m in [0.5, 1) */
-  int code = (m == 0.5 ? e - 1 : e) + 127;
+  bool up = mode.rounding == ROUND_UP ? m > 0.5 : mode.rounding == ROUND_NEAREST && m >= 0.75;
+  int code = (up ? e : e - 1) + 127;
+  if (mode.overflows && (code < 0 || code > 0xfe)) return 0xff;
   return (uint32_t)(code < 0 ? 0 : code > 0xfe ? 0xfe : code);
 }
 
@@ -76,8 +78,15 @@ double npuc_minifloat_decode(dtype type, uint32_t code) {
   return negative ? -a : a;
 }
 
-uint32_t npuc_minifloat_encode(dtype type, double x) {
-  if (type == DTYPE_F8E8M0) return encode_e8m0(x);
+uint32_t npuc_minifloat_encode(dtype type, double x) { return npuc_minifloat_encode_by(type, x, (minifloat_mode){false, ROUND_UP}); }
+
+/* What a number beyond the largest becomes where it is not clamped: infinity, or NaN in a type without; a type without either clamps. */
+static uint32_t overflow_of(dtype type, const float_format *f) {
+  return type == DTYPE_F8E5M2 ? f->largest + 1 : f->nan ? f->nan : f->largest;
+}
+
+uint32_t npuc_minifloat_encode_by(dtype type, double x, minifloat_mode mode) {
+  if (type == DTYPE_F8E8M0) return encode_e8m0(x, mode);
   const float_format *f = format_of(type);
   assert(f);
   unsigned magnitude_bits = f->exponent_bits + f->mantissa_bits;
@@ -85,7 +94,7 @@ uint32_t npuc_minifloat_encode(dtype type, double x) {
   bool fnuz = f->nan == (1u << magnitude_bits);
   if (isnan(x)) return fnuz || !f->nan ? f->nan : f->nan | sign;
   double a = fabs(x);
-  uint32_t infinity = f->has_infinity ? f->largest + 1 : f->largest;
+  uint32_t infinity = f->has_infinity ? f->largest + 1 : mode.overflows ? overflow_of(type, f) : f->largest;
   uint32_t code;
   if (isinf(a)) {
     code = infinity;
@@ -99,5 +108,5 @@ uint32_t npuc_minifloat_encode(dtype type, double x) {
     int64_t wide = (int64_t)r + ((int64_t)(e + f->bias - 1) << f->mantissa_bits);
     code = wide > (int64_t)f->largest ? infinity : (uint32_t)wide;
   }
-  return fnuz && code == 0 ? 0 : code | sign;
+  return fnuz && (code == 0 || code == f->nan) ? code : code | sign;
 }

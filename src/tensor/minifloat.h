@@ -22,4 +22,12 @@ double npuc_minifloat_decode(dtype type, uint32_t code);
  * others. e8m0 rounds up (ONNX Cast's default), the sign is dropped, zero gives the smallest power. NaN in a type without NaN gives zero. */
 uint32_t npuc_minifloat_encode(dtype type, double x);
 
+/* The other ways of ONNX Cast. overflows: out of range is infinity, or NaN where the type has none (saturate = 0). rounding: of e8m0 only. */
+typedef enum minifloat_rounding { ROUND_UP, ROUND_DOWN, ROUND_NEAREST } minifloat_rounding;
+typedef struct minifloat_mode {
+  bool overflows;
+  minifloat_rounding rounding;
+} minifloat_mode;
+uint32_t npuc_minifloat_encode_by(dtype type, double x, minifloat_mode mode);
+
 #endif

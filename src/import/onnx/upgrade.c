@@ -2,7 +2,7 @@
 /* Opsets 7 to 27 brought to 28's form, node by node as they are read. A row says: a node of this type from an opset before `before` is passed through `run`; rows
  * of one type apply in order. What only widened (more types, new attributes whose default is the old behaviour) needs no row.
  *
- *   attributes that became inputs   Squeeze, Unsqueeze, ReduceSum (13), ReduceMean (18), Slice (10), Pad, Clip (11), Split (13), Dropout (12)
+ *   attributes that became inputs   Squeeze, Unsqueeze, ReduceSum (13), the other reductions (18), Slice (10), Pad, Clip (11), Split (13), Dropout (12)
  *   attributes that went away       BatchNormalization's spatial (9)
  *   outputs that went away          BatchNormalization's statistics of training (14), Dropout's mask of the data's type (10)
  *   Split without sizes (18)        num_outputs says how many
@@ -145,8 +145,16 @@ static const struct upgrade_row {
     {"Dropout", 10, drop_outputs},
     {"Dropout", 12, upgrade_dropout_ratio},
     {"Pad", 11, upgrade_pad},
+    {"ReduceL1", 18, upgrade_axes},
+    {"ReduceL2", 18, upgrade_axes},
+    {"ReduceLogSum", 18, upgrade_axes},
+    {"ReduceLogSumExp", 18, upgrade_axes},
+    {"ReduceMax", 18, upgrade_axes},
     {"ReduceMean", 18, upgrade_axes},
+    {"ReduceMin", 18, upgrade_axes},
+    {"ReduceProd", 18, upgrade_axes},
     {"ReduceSum", 13, upgrade_axes},
+    {"ReduceSumSquare", 18, upgrade_axes},
     {"Slice", 10, upgrade_slice},
     {"Split", 13, upgrade_split_sizes},
     {"Split", 18, upgrade_split_count},

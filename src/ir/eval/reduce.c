@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ReduceSum, ReduceMean, GlobalAveragePool, GlobalMaxPool and ArgMax.
+/* ReduceSum, ReduceMean, GlobalAveragePool, GlobalMaxPool, ArgMax and ArgMin (other reductions: reduce_more.c).
  *
  * A float sum takes its elements in row-major order of the reduced axes, in the order `lanes16`; a mean divides by the count. Reduced axes that
  * lie side by side are one axis of the kernel; otherwise the elements of each output are gathered first. float64 sums ascend
@@ -187,17 +187,17 @@ npuc_status npuc_eval_globalmaxpool(const eval_context *c, const tensor *const *
   return NPUC_OK;
 }
 
-static bool is_better(const tensor *x, int64_t i, int64_t best, bool last) {
+static bool is_better(const tensor *x, int64_t i, int64_t best, bool last, bool smallest) {
   if (npuc_dtype_is_integer(x->type)) {
     int64_t v = npuc_tensor_get_int(x, i), most = npuc_tensor_get_int(x, best);
-    if (x->type == DTYPE_U64) return (uint64_t)v > (uint64_t)most || (last && v == most);
-    return v > most || (last && v == most);
+    bool above = x->type == DTYPE_U64 ? (uint64_t)v > (uint64_t)most : v > most;
+    return v == most ? last : above != smallest;
   }
   double v = npuc_tensor_get(x, i), most = npuc_tensor_get(x, best);
-  return v > most || (last && v == most) || (isnan(v) && !isnan(most));
+  return (smallest ? v < most : v > most) || (last && v == most) || (isnan(v) && !isnan(most));
 }
 
-npuc_status npuc_eval_argmax(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
+static npuc_status find_extreme(const eval_context *c, const tensor *const *inputs, tensor *const *outputs, bool smallest) {
   const argmax_attributes *a = NPUC_ATTRS(argmax_attributes, c->node);
   const tensor *x = inputs[0];
   int32_t axis = 0;
@@ -210,9 +210,17 @@ npuc_status npuc_eval_argmax(const eval_context *c, const tensor *const *inputs,
   for (int64_t i = 0; i < s.outer * s.inner; i++) {
     int64_t first = i / s.inner * s.axis * s.inner + i % s.inner, best = 0;
     for (int64_t k = 1; k < s.axis; k++) {
-      if (is_better(x, first + k * s.inner, first + best * s.inner, a->select_last_index != 0)) best = k;
+      if (is_better(x, first + k * s.inner, first + best * s.inner, a->select_last_index != 0, smallest)) best = k;
     }
     npuc_tensor_set_int(outputs[0], i, best);
   }
   return NPUC_OK;
+}
+
+npuc_status npuc_eval_argmax(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
+  return find_extreme(c, inputs, outputs, false);
+}
+
+npuc_status npuc_eval_argmin(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
+  return find_extreme(c, inputs, outputs, true);
 }

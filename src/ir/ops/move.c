@@ -5,11 +5,6 @@
 
 #include "ir/ops/support.h"
 
-static npuc_status require_axis(infer_context *c, int64_t given, int32_t rank, int32_t *out_axis) {
-  if (npuc_axis_normalize(given, rank, out_axis)) return NPUC_OK;
-  return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, "axis", "%lld is out of range for rank %d", (long long)given, rank);
-}
-
 /* -- Concat -- */
 static const op_port concat_inputs[] = {{.name = "inputs", .variadic = true, .doc = "one type; equal dims but for axis"}};
 static const op_port concat_outputs[] = {{.name = "concat_result", .doc = "dim of axis: the sum"}};
@@ -57,7 +52,7 @@ static npuc_status concat_infer(infer_context *c) {
   const fact *first = npuc_fact_input(c, 0);
   if (!first || first->shape.rank < 0) return NPUC_OK;
   int32_t axis;
-  NPUC_TRY(require_axis(c, NPUC_ATTRS(axis_attributes, c->node)->axis, first->shape.rank, &axis));
+  NPUC_TRY(npuc_require_axis(c, NPUC_ATTRS(axis_attributes, c->node)->axis, first->shape.rank, &axis));
   shape sum = first->shape;
   bool free_axis = false;
   for (int32_t i = 1; i < c->node->n_inputs; i++) {
@@ -127,7 +122,7 @@ static npuc_status split_infer(infer_context *c) {
   for (int32_t i = 0; i < c->node->n_outputs; i++) c->outputs[i].type = x->type;
   if (x->shape.rank < 0) return NPUC_OK;
   int32_t axis;
-  NPUC_TRY(require_axis(c, a->axis, x->shape.rank, &axis));
+  NPUC_TRY(npuc_require_axis(c, a->axis, x->shape.rank, &axis));
   for (int32_t i = 0; i < c->node->n_outputs; i++) c->outputs[i].shape = x->shape;
   elements list;
   if (!split) return split_evenly(c, x->shape.dims[axis], axis);
@@ -342,7 +337,7 @@ static npuc_status gather_infer(infer_context *c) {
   c->outputs[0].type = x->type;
   if (x->shape.rank < 0 || indices->shape.rank < 0) return NPUC_OK;
   int32_t axis;
-  NPUC_TRY(require_axis(c, NPUC_ATTRS(axis_attributes, c->node)->axis, x->shape.rank, &axis));
+  NPUC_TRY(npuc_require_axis(c, NPUC_ATTRS(axis_attributes, c->node)->axis, x->shape.rank, &axis));
   int32_t rank = x->shape.rank - 1 + indices->shape.rank;
   if (rank > MAX_RANK)
     return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0443, "indices", "the result would have rank %d; at most %d is supported", rank,

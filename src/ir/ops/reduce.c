@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions over axes: mean, sum, and the index of the largest. */
+/* Reductions over axes: sums, norms, extremes, and the index of the largest or smallest. */
 #include <stddef.h>
 
 #include "ir/ops/support.h"
@@ -113,6 +113,54 @@ const op_def npuc_op_reducesum = {
     .verify = reduce_verify,
     .cost = reduce_cost,
     .eval = npuc_eval_reducesum,
+};
+
+/* The others, with no kernel of their own. */
+#define REDUCE(op_symbol, op_enum, name, since, oldest, text, rule) \
+  const op_def npuc_op_##op_symbol = {                              \
+      .id = op_enum,                                                \
+      .domain = "",                                                 \
+      .type = name,                                                 \
+      .since_version = since,                                       \
+      .oldest_version = oldest,                                     \
+      .summary = text,                                              \
+      .formula = rule,                                              \
+      .source = "ONNX " name "-" #since,                            \
+      PORTS_IN(reduce_inputs, 1),                                   \
+      PORTS_OUT(reduced_output, 1),                                 \
+      ATTRIBUTES(reduce_fields, reduce_attributes),                 \
+      .infer = reduce_infer,                                        \
+      .verify = reduce_verify,                                      \
+      .cost = reduce_cost,                                          \
+      .eval = npuc_eval_##op_symbol,                                \
+  }
+
+REDUCE(reducemax, OP_REDUCEMAX, "ReduceMax", 20, 18, "Largest value over axes; NaN wins.", "reduced = max of data over axes");
+REDUCE(reducemin, OP_REDUCEMIN, "ReduceMin", 20, 18, "Smallest value over axes; NaN wins.", "reduced = min of data over axes");
+REDUCE(reduceprod, OP_REDUCEPROD, "ReduceProd", 18, 18, "Product over axes.", "reduced = product of data over axes");
+REDUCE(reducel1, OP_REDUCEL1, "ReduceL1", 18, 18, "Sum of absolute values over axes.", "reduced = sum of |data| over axes");
+REDUCE(reducel2, OP_REDUCEL2, "ReduceL2", 18, 18, "Euclidean norm over axes.", "reduced = sqrt(sum of data^2 over axes)");
+REDUCE(reducesumsquare, OP_REDUCESUMSQUARE, "ReduceSumSquare", 18, 18, "Sum of squares over axes.", "reduced = sum of data^2 over axes");
+REDUCE(reducelogsum, OP_REDUCELOGSUM, "ReduceLogSum", 28, 18, "Logarithm of the sum over axes.", "reduced = log(sum of data over axes)");
+REDUCE(reducelogsumexp, OP_REDUCELOGSUMEXP, "ReduceLogSumExp", 28, 18, "Logarithm of the sum of exponentials over axes.",
+       "reduced = m + log(sum of e^(data - m) over axes), m the largest");
+
+const op_def npuc_op_argmin = {
+    .id = OP_ARGMIN,
+    .domain = "",
+    .type = "ArgMin",
+    .since_version = 13,
+    .oldest_version = 12,
+    .summary = "Index of the smallest element along an axis.",
+    .formula = "reduced = the first (last with select_last_index) i where data[..., i, ...] is smallest",
+    .source = "ONNX ArgMin-13",
+    PORTS_IN(argmax_inputs, 1),
+    PORTS_OUT(reduced_output, 1),
+    ATTRIBUTES(argmax_fields, argmax_attributes),
+    .infer = argmax_infer,
+    .verify = argmax_verify,
+    .cost = reduce_cost,
+    .eval = npuc_eval_argmin,
 };
 
 const op_def npuc_op_argmax = {

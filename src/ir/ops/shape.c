@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shapes, constants and types: Shape, Constant, ConstantOfShape, Cast. */
+/* Shapes, constants and types: Shape, Size, Constant, ConstantOfShape, Cast, CastLike, BitCast. */
 #include <stddef.h>
 #include <string.h>
 
@@ -135,16 +135,19 @@ static npuc_status cast_infer(infer_context *c) {
   return NPUC_OK;
 }
 
+static npuc_status check_round_mode(diag *d, const node *n, const char *mode) {
+  if (mode && strcmp(mode, "up") != 0 && strcmp(mode, "down") != 0 && strcmp(mode, "nearest") != 0) {
+    return npuc_op_fail(d, n, NPUC_DIAG_E0440, "round_mode", "\"%s\" is not one of up, down, nearest", mode);
+  }
+  return NPUC_OK;
+}
+
 static npuc_status cast_verify(diag *d, const node *n) {
   const cast_attributes *a = NPUC_ATTRS(cast_attributes, n);
   if (a->to <= DTYPE_NONE || a->to >= DTYPE_END)
     return npuc_op_fail(d, n, NPUC_DIAG_E0440, "to", "%lld is not an element type", (long long)a->to);
   NPUC_TRY(npuc_verify_flag(d, n, "saturate", a->saturate));
-  const char *mode = a->round_mode;
-  if (mode && strcmp(mode, "up") != 0 && strcmp(mode, "down") != 0 && strcmp(mode, "nearest") != 0) {
-    return npuc_op_fail(d, n, NPUC_DIAG_E0440, "round_mode", "\"%s\" is not one of up, down, nearest", mode);
-  }
-  return NPUC_OK;
+  return check_round_mode(d, n, a->round_mode);
 }
 
 const op_def npuc_op_shape = {
@@ -215,4 +218,93 @@ const op_def npuc_op_constantofshape = {
     ATTRIBUTES(filled_fields, constantofshape_attributes),
     .infer = filled_infer,
     .eval = npuc_eval_constantofshape,
+};
+
+/* -- CastLike, BitCast, Size -- */
+static const op_port castlike_inputs[] = {{.name = "input", .doc = "any shape"},
+                                          {.name = "target_type", .doc = "gives the type; its elements mean nothing"}};
+static const op_port castlike_outputs[] = {{.name = "output", .doc = "as input, of the other's type"}};
+static const attr_field castlike_fields[] = {
+    FIELD_INT(cast_attributes, saturate, 1, "to 8-bit floats: 1 clamps out-of-range values, 0 makes them infinite or NaN"),
+    {.name = "round_mode",
+     .kind = ATTR_STRING,
+     .offset = offsetof(cast_attributes, round_mode),
+     .default_string = "up",
+     .since_version = 24,
+     .doc = "to float8e8m0: up, down or nearest"},
+};
+static const attr_field bitcast_fields[] = {{.name = "to",
+                                             .kind = ATTR_INT,
+                                             .offset = offsetof(cast_attributes, to),
+                                             .required = true,
+                                             .doc = "TensorProto.DataType of the output, as wide as the input's"}};
+static const op_port size_outputs[] = {{.name = "size", .doc = "int64 scalar"}};
+
+static npuc_status castlike_infer(infer_context *c) {
+  NPUC_TRY(npuc_infer_unary(c));
+  c->outputs[0].type = npuc_fact_type(c, 1);
+  cast_elements(c, c->outputs[0].type);
+  return NPUC_OK;
+}
+
+static npuc_status castlike_verify(diag *d, const node *n) {
+  cast_attributes a = *NPUC_ATTRS(cast_attributes, n);
+  NPUC_TRY(npuc_verify_flag(d, n, "saturate", a.saturate));
+  return check_round_mode(d, n, a.round_mode);
+}
+
+static npuc_status bitcast_infer(infer_context *c) {
+  NPUC_TRY(npuc_infer_unary(c));
+  dtype from = c->outputs[0].type, to = (dtype)NPUC_ATTRS(cast_attributes, c->node)->to;
+  if (to <= DTYPE_NONE || to >= DTYPE_END || npuc_dtype_bits(to) == 0)
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, "to", "%lld is not an element type with bits", (long long)to);
+  if (from != DTYPE_NONE && npuc_dtype_bits(from) != npuc_dtype_bits(to)) {
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, "to", "%s has %u bits, and the input's %s has %u", npuc_dtype_name(to),
+                        npuc_dtype_bits(to), npuc_dtype_name(from), npuc_dtype_bits(from));
+  }
+  c->outputs[0].type = to;
+  return NPUC_OK;
+}
+
+static npuc_status size_infer(infer_context *c) {
+  const fact *x = npuc_fact_input(c, 0);
+  c->outputs[0].type = DTYPE_I64;
+  c->outputs[0].shape = SHAPE_SCALAR;
+  if (!x || x->shape.rank < 0) return NPUC_OK;
+  elements e = {.rank = 0, .count = 1};
+  e.at[0] = npuc_element_of_dim(npuc_dim_product(x->shape.dims, x->shape.rank, DIM_UNKNOWN));
+  npuc_elements_write(c, 0, &e);
+  return NPUC_OK;
+}
+
+const op_def npuc_op_castlike = {
+    ONNX_OP(castlike, OP_CASTLIKE, "CastLike", 25, 19),
+    .summary = "The same values in another tensor's type.",
+    .formula = "output = (type of target_type) input",
+    PORTS_IN(castlike_inputs, 2),
+    PORTS_OUT(castlike_outputs, 1),
+    ATTRIBUTES(castlike_fields, cast_attributes),
+    .infer = castlike_infer,
+    .verify = castlike_verify,
+};
+
+const op_def npuc_op_bitcast = {
+    ONNX_OP(bitcast, OP_BITCAST, "BitCast", 26, 26),
+    .traits = TRAIT_ELEMENTWISE,
+    .summary = "The same bits under another type of the same width.",
+    .formula = "output's bits = input's bits",
+    PORTS_IN(cast_inputs, 1),
+    PORTS_OUT(cast_outputs, 1),
+    ATTRIBUTES(bitcast_fields, cast_attributes),
+    .infer = bitcast_infer,
+};
+
+const op_def npuc_op_size = {
+    ONNX_OP(size, OP_SIZE, "Size", 25, 1),
+    .summary = "Number of elements of a tensor.",
+    .formula = "size = product of data.shape",
+    PORTS_IN(shape_inputs, 1),
+    PORTS_OUT(size_outputs, 1),
+    .infer = size_infer,
+    .cost = no_cost,
 };

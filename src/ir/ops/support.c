@@ -196,3 +196,27 @@ double npuc_value_elements(const value *v) {
   for (int32_t i = 0; i < v->shape.rank; i++) count *= dim_is_number(v->shape.dims[i]) ? (double)v->shape.dims[i] : 1.0;
   return count;
 }
+
+npuc_status npuc_require_axis(infer_context *c, int64_t given, int32_t rank, int32_t *out_axis) {
+  if (npuc_axis_normalize(given, rank, out_axis)) return NPUC_OK;
+  return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, "axis", "%lld is out of range for rank %d", (long long)given, rank);
+}
+
+npuc_status npuc_infer_target(infer_context *c, int32_t input, int32_t output, bool *out_known) {
+  elements e;
+  const char *port = port_name(c->node->op, input);
+  *out_known = npuc_elements_read(npuc_fact_input(c, input), &e);
+  if (!*out_known) return NPUC_OK;
+  if (e.count > MAX_RANK)
+    return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0443, port, "%d dims given; at most %d are supported", e.count, MAX_RANK);
+  shape y = {.rank = e.count};
+  for (int32_t i = 0; i < e.count; i++) {
+    if (e.at[i].is_number && e.at[i].number < 0) {
+      return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0440, port, "dim %d is %lld; 0 or more wanted", i, (long long)e.at[i].number);
+    }
+    dim d = npuc_element_dim(&e.at[i]);
+    y.dims[i] = d == DIM_UNKNOWN ? npuc_infer_free_dim(c, output, i) : d;
+  }
+  c->outputs[output].shape = y;
+  return NPUC_OK;
+}

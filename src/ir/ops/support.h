@@ -30,6 +30,11 @@
 #define PORTS_OUT(array, least) .outputs = (array), .n_outputs = COUNT_OF(array), .min_outputs = (least)
 #define ATTRIBUTES(array, type) .attributes = (array), .n_attributes = COUNT_OF(array), .attributes_bytes = sizeof(type)
 
+/* The members by which an operator of the default domain is found, specified and evaluated. */
+#define ONNX_OP(symbol, op_enum, name, since, oldest)                                                                                   \
+  .id = (op_enum), .domain = "", .type = name, .since_version = (since), .oldest_version = (oldest), .source = "ONNX " name "-" #since, \
+  .eval = npuc_eval_##symbol
+
 /* -- errors -- */
 /* Place of a node: part, source's name, operator, and the attribute or input that is at fault (may be NULL). */
 diag_place npuc_node_place(const node *n, const char *attribute);
@@ -62,6 +67,11 @@ void npuc_infer_free_target(infer_context *c, const fact *vector);
 bool npuc_dim_merge(dim a, dim b, dim *out);
 /* Product of count dims, `free_dim` where it cannot be said. */
 dim npuc_dim_product(const dim *dims, int32_t count, dim free_dim);
+
+/* Axis attribute against a rank: E0440 when out of range. */
+npuc_status npuc_require_axis(infer_context *c, int64_t given, int32_t rank, int32_t *out_axis) NPUC_MUST_USE;
+/* Dims of output `index` from an integer vector: E0440 for a negative one. False when nothing is known of it (then the rank may be). */
+npuc_status npuc_infer_target(infer_context *c, int32_t input, int32_t output, bool *out_known) NPUC_MUST_USE;
 
 /* -- contents -- */
 enum { MAX_CONTENT = 64 };

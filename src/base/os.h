@@ -3,6 +3,7 @@
 #ifndef NPUC_BASE_OS_H
 #define NPUC_BASE_OS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,5 +15,9 @@ uint64_t npuc_os_peak_rss_bytes(void);
 size_t npuc_os_terminal_columns(int descriptor);
 /* Drops the pages of a file mapping: they are read again from the file when touched. Hint only. */
 void npuc_os_drop_pages(const void *address, size_t bytes);
+/* AMX's int8 tiles work: the kernel granted them and a product came out right. Ask only where CPUID has the flags. */
+bool npuc_os_tiles(void);
+/* aarch64: SDOT and UDOT are there. */
+bool npuc_os_dotprod(void);
 
 #endif

@@ -53,12 +53,18 @@ static void unknown_and_missing_levels_are_errors(void **state) {
   (void)state;
   check_refused("sse9");
   check_refused("AVX2 ");
-#if defined(__x86_64__)
-  check_refused("neon");
-  if (npuc_cpu_best() < CPU_AVX512) check_refused("avx512");
-#else
-  check_refused("avx2");
-#endif
+  for (int level = CPU_SCALAR; level < CPU_LEVELS; level++) {
+    if (!npuc_cpu_has((cpu_level)level)) check_refused(npuc_cpu_name((cpu_level)level));
+  }
+}
+
+/* Scalar and the best are there, nothing above the best is, and no level of another architecture. */
+static void levels_are_of_one_architecture(void **state) {
+  (void)state;
+  assert_true(npuc_cpu_has(CPU_SCALAR));
+  assert_true(npuc_cpu_has(npuc_cpu_best()));
+  for (int level = (int)npuc_cpu_best() + 1; level < CPU_LEVELS; level++) assert_false(npuc_cpu_has((cpu_level)level));
+  assert_false(npuc_cpu_has(CPU_NEON) && npuc_cpu_has(CPU_AVX2));
 }
 
 int main(void) {
@@ -66,6 +72,7 @@ int main(void) {
       cmocka_unit_test(the_best_level_is_the_default),
       cmocka_unit_test(levels_can_be_lowered),
       cmocka_unit_test(unknown_and_missing_levels_are_errors),
+      cmocka_unit_test(levels_are_of_one_architecture),
   };
   return cmocka_run_group_tests_name("cpu", tests, NULL, NULL);
 }

@@ -46,9 +46,7 @@ static sizes sizes_of(const kernel_window *g) {
                  (size_t)(g->batch * g->out_channels * window_volume(g->out)), taps};
 }
 
-static const cpu_level levels[] = {CPU_SCALAR, CPU_AVX2, CPU_AVX512};
-
-static bool has_level(cpu_level level) { return level == CPU_SCALAR || (npuc_cpu_best() >= level && npuc_cpu_best() != CPU_NEON); }
+static const cpu_level levels[] = {CPU_SCALAR, CPU_NEON, CPU_DOTPROD, CPU_AVX2, CPU_AVX512, CPU_AMX};
 
 /* -- float32 -- */
 
@@ -82,7 +80,7 @@ static void f32_equals_the_loop(void **state) {
     random_floats(&seed, bias, (size_t)g.out_channels, 1.0f);
     npuc_ref_conv_f32(&g, x, w, i % 3 ? bias : NULL, want);
     for (size_t l = 0; l < sizeof levels / sizeof levels[0]; l++) {
-      if (!has_level(levels[l])) continue;
+      if (!npuc_cpu_has(levels[l])) continue;
       for (size_t threads = 1; threads <= 3; threads++) {
         thread_pool *pool = npuc_pool_create(threads);
         memset(got, 0xff, s.y * sizeof *got);
@@ -118,7 +116,7 @@ static void f32_epilogue(void **state) {
   npuc_conv_f32_pack(1, 7, s.taps, w, packed);
   conv_f32 conv = {.g = g, .x = x, .packed = packed, .y = got, .add = add, .clip_lo = 0.0f, .clip_hi = 6.0f};
   for (size_t l = 0; l < sizeof levels / sizeof levels[0]; l++) {
-    if (!has_level(levels[l])) continue;
+    if (!npuc_cpu_has(levels[l])) continue;
     kernel_set kernels;
     size_t bytes;
     npuc_kernels_for_level(levels[l], &kernels);
@@ -216,7 +214,7 @@ static void check_i8(const i8_case *c, const char *what, int window, int way) {
   to_last(want, c->g.batch, c->g.out_channels, window_volume(c->g.out), turned);
   out.data = got;
   for (size_t l = 0; l < sizeof levels / sizeof levels[0]; l++) {
-    if (!has_level(levels[l])) continue;
+    if (!npuc_cpu_has(levels[l])) continue;
     for (size_t threads = 1; threads <= 3; threads++) {
       thread_pool *pool = npuc_pool_create(threads);
       for (int layout = 0; layout < 4; layout++) {
@@ -283,7 +281,7 @@ static void gemm_i8_equals_the_loop(void **state) {
     npuc_ref_qgemm(rows, depth, outputs, &in, c.w, &(q8_scale){.bias = c.bias, .m = c.m, .s = c.s}, &out);
     out.data = got;
     for (size_t l = 0; l < sizeof levels / sizeof levels[0]; l++) {
-      if (!has_level(levels[l])) continue;
+      if (!npuc_cpu_has(levels[l])) continue;
       for (size_t threads = 1; threads <= 3; threads++) {
         thread_pool *pool = npuc_pool_create(threads);
         run_i8(&c, levels[l], 0, pool, out);

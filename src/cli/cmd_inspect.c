@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/graph_page.h"
 #include "cli/npu_view.h"
 #include "import/torch/torch.h"
 #include "ir/op.h"
 #include "ir/text.h"
+#include "report/graph_json.h"
 #include "stages/open_model.h"
 
 static json_t *shape_json(const module *m, const shape *s) {
@@ -201,11 +203,19 @@ static npuc_status inspect_tensors(cli *c, const char *path) {
   npuc_cli_set(c, "parameters", json_integer((json_int_t)parameters));
   npuc_torch_close(f);
   return NPUC_OK;
+
+static npuc_status write_graph(cli *c, const module *m, const char *file) {
+  json_t *parts = json_array();
+  for (size_t i = 0; i < m->n_graphs; i++) json_array_append_new(parts, npuc_graph_json(m->graphs[i]));
+  return npuc_cli_graph_page(c, parts, file);
 }
 
 static npuc_status run(cli *c) {
   opened_model m;
   NPUC_TRY(npuc_model_find(c->diag, c->arena, c->line.arguments[0], &m));
+  const char *file = npuc_cli_value(&c->line, "--graph");
+  if (m.kind == MODEL_TENSORS && file)
+    return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.file = m.path, .attribute = "--graph"}, "the file holds tensors and no graph");
   if (m.kind == MODEL_TENSORS) return inspect_tensors(c, m.path);
   NPUC_TRY(npuc_model_open(c->diag, c->arena, c->line.arguments[0], &m));
   if (m.kind == MODEL_NPU) return npuc_cli_inspect_npu(c, m.path);
@@ -217,8 +227,9 @@ static npuc_status run(cli *c) {
     npuc_cli_set(c, "text", json_string(text));
     npuc_cli_say(c, "%s", text);
   }
+  npuc_status status = file ? write_graph(c, m.module, file) : NPUC_OK;
   npuc_model_close(&m);
-  return NPUC_OK;
+  return status;
 }
 
 static const option options[] = {
@@ -226,10 +237,12 @@ static const option options[] = {
     {"--nodes", 0, OPTION_FLAG, NULL, "list nodes, with place and reason where they have one"},
     {"--values", 0, OPTION_FLAG, NULL, "tensors of a torch.save file: smallest, largest, mean and first elements, in the JSON document"},
     {"--text", 0, OPTION_FLAG, NULL, "print the model in ONNX's text form"},
+    {"--graph", 0, OPTION_VALUE, "FILE.html", "write the graph as a page: searched, zoomed, clicked"},
 };
 static const option_group group = {"Inspect", options, sizeof options / sizeof *options};
 static const option_group *const groups[] = {&group, NULL};
-static const char *const examples[] = {"npuc inspect examples/demo/model.onnx --ops", "npuc inspect build/demo@adapt --nodes", NULL};
+static const char *const examples[] = {"npuc inspect examples/demo/model.onnx --ops", "npuc inspect build/demo@adapt --nodes",
+                                       "npuc inspect examples/demo/model.onnx --graph build/demo-graph.html", NULL};
 
 const command npuc_command_inspect = {.name = "inspect",
                                       .arguments = "MODEL",

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/graph_page.h"
 #include "cli/inputs.h"
 #include "formats/npy.h"
+#include "report/graph_json.h"
 
 static json_t *port_json(const npuc_port *p) {
   json_t *dims = json_array();
@@ -86,8 +88,10 @@ npuc_status npuc_cli_inspect_npu(cli *c, const char *path) {
   json_object_set_new(part, "streams", streams_json(c, p));
   json_object_set_new(part, "nodes_list", nodes_json(c, p->graph));
   npuc_cli_set(c, "parts", json_pack("[o]", part));
+  const char *file = npuc_cli_value(&c->line, "--graph");
+  npuc_status status = file ? npuc_cli_graph_page(c, json_pack("[o]", npuc_qgraph_json(p->graph)), file) : NPUC_OK;
   npuc_program_destroy(p);
-  return NPUC_OK;
+  return status;
 }
 
 /* -- inputs and outputs of one run -- */

@@ -5,5 +5,6 @@
 
 extern const unsigned char npuc_asset_page_css[];
 extern const unsigned char npuc_asset_page_js[];
+extern const unsigned char npuc_asset_graph_js[];
 
 #endif

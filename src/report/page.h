@@ -10,5 +10,7 @@
 
 /* Of one build: `report` is the document of report.json. */
 void npuc_report_page(const json_t *report, markup *out_page);
+/* Of a model: {"title", "parts": [of npuc_graph_json]}. */
+void npuc_report_graph_page(const json_t *document, markup *out_page);
 
 #endif

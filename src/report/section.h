@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of sections only. A section writes its body, or nothing. */
+/* Shared by the files of pages and sections only. A section writes its body, or nothing. */
 #ifndef NPUC_REPORT_SECTION_H
 #define NPUC_REPORT_SECTION_H
 
@@ -15,6 +15,12 @@ typedef struct page {
 #define SECTION(id, title) void npuc_section_##id(page *p, const json_t *report);
 #include "report/sections.def"
 #undef SECTION
+
+/* -- the frame of every page -- */
+void npuc_page_open(markup *m, const char *title);
+void npuc_page_head(markup *m, const char *kind, const char *title, const char *subtitle);
+void npuc_page_close(markup *m);
+const char *npuc_base_name(const char *path);
 
 /* The figures at the top of the page. */
 void npuc_section_summary(page *p, const json_t *report);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/graph_json.h"
 #include "report/machine.h"
 #include "report/page.h"
 #include "runtime/program.h"
@@ -47,9 +48,25 @@ static npuc_status observe_models(build *b, const char *target, json_t *report) 
   NPUC_TRY(npuc_onnx_read(b->diag, npuc_build_path(b, STAGE_ADAPT, target), &floats));
   npuc_status status = npuc_onnx_read(b->diag, npuc_build_path(b, STAGE_QUANTIZE, target), &integers);
   if (status == NPUC_OK) status = npuc_observe_graphs(b, floats->graphs[0], integers->graphs[0], report);
+  if (status == NPUC_OK) json_object_set_new(report, "graph", npuc_graph_json(integers->graphs[0]));
   npuc_module_destroy(floats);
   npuc_module_destroy(integers);
   return status;
+}
+
+/* Before quantization the graph is the newest stage's. */
+static npuc_status observe_float(build *b, const char *target, json_t *report) {
+  static const stage_id newest_first[] = {STAGE_ADAPT, STAGE_STATIC, STAGE_NORMALIZE, STAGE_IMPORT};
+  for (size_t i = 0; i < sizeof newest_first / sizeof *newest_first; i++) {
+    const char *of = npuc_stage_per_target(newest_first[i]) ? target : NULL;
+    module *m = NULL;
+    if (!npuc_build_record(b, newest_first[i], of)) continue;
+    NPUC_TRY(npuc_onnx_read(b->diag, npuc_build_path(b, newest_first[i], of), &m));
+    json_object_set_new(report, "graph", npuc_graph_json(m->graphs[0]));
+    npuc_module_destroy(m);
+    break;
+  }
+  return NPUC_OK;
 }
 
 static npuc_status observe_program(build *b, const char *target, json_t *report) {
@@ -67,7 +84,7 @@ static npuc_status observe_program(build *b, const char *target, json_t *report)
 }
 
 npuc_status npuc_build_report_observe(build *b, const char *target, json_t *report) {
-  if (npuc_build_record(b, STAGE_QUANTIZE, target)) NPUC_TRY(observe_models(b, target, report));
+  NPUC_TRY(npuc_build_record(b, STAGE_QUANTIZE, target) ? observe_models(b, target, report) : observe_float(b, target, report));
   if (npuc_build_record(b, STAGE_BUILD, target)) NPUC_TRY(observe_program(b, target, report));
   return NPUC_OK;
 }

@@ -7,7 +7,7 @@ status 0 compile_demo out --eval "$demo/test.npy"
 [ -s "$page" ] || fail "$page is missing"
 status 0 "$NPUC" report out -o again.html
 same_file "$page" again.html
-for id in stages accuracy parity cycles memory placement distributions provenance; do says "$page" "<section id=\"$id\""; done
+for id in stages accuracy parity cycles memory graph placement distributions provenance; do says "$page" "<section id=\"$id\""; done
 says "$page" "13,641"
 says "$page" "same1_bn"
 
@@ -26,4 +26,13 @@ says half.html "not done"
 status 2 "$NPUC" report out -t refnpu-n8 -o no.html
 status 6 "$NPUC" report "$demo/model.onnx" -o no.html
 [ ! -e no.html ] || fail "a refused report left a file"
+
+# the graph of any model: a model, a stage, a program
+status 0 "$NPUC" inspect "$demo/model.onnx" --graph model.html
+says model.html "/stem/conv"
+says model.html '"op":"BatchNormalization"'
+status 0 "$NPUC" inspect out@quantize --graph stage.html
+says stage.html '"op":"QConv"'
+status 0 "$NPUC" inspect out --graph program.html
+says program.html '"place":"npu"'
 finish

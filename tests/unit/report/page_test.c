@@ -15,6 +15,15 @@
 
 #define EVIL "</code></script><script>alert(1)</script>\\\" onload=\\\"x' &amp;"
 
+#define HOSTILE_GRAPH                                                                                                       \
+  "{\"name\":\"" EVIL "\",\"inputs\":[\"" EVIL "\"],\"outputs\":[\"y\"],\"values\":{\"" EVIL                                \
+  "\":{\"dtype\":\"float32\",\"shape\":[\"" EVIL                                                                            \
+  "\"]}},"                                                                                                                  \
+  "\"nodes\":[{\"name\":\"" EVIL "\",\"op\":\"" EVIL "\",\"domain\":\"" EVIL "\",\"source\":\"" EVIL "\",\"place\":\"" EVIL \
+  "\",\"attributes\":{\"" EVIL "\":\"" EVIL                                                                                 \
+  "\"},"                                                                                                                    \
+  "\"inputs\":[\"" EVIL "\",\"\"],\"outputs\":[\"y\"]}]}"
+
 static const char hostile_report[] =
     "{\"target\":\"" EVIL "\",\"evidence\":\"" EVIL "\",\"options\":{\"model\":\"" EVIL "\",\"" EVIL "\":[\"" EVIL
     "\"]},"
@@ -39,7 +48,8 @@ static const char hostile_report[] =
     "\"}],"
     "\"histograms\":[{\"tensor\":\"" EVIL "\",\"kind\":\"weight\",\"dtype\":\"" EVIL
     "\",\"scale\":0.1,\"zero_point\":0,\"lo\":-1,\"hi\":1,\"count\":3,\"clipped\":1,\"min\":0,\"max\":1,"
-    "\"from\":0,\"width\":0.5,\"bins\":[1,2]}]}";
+    "\"from\":0,\"width\":0.5,\"bins\":[1,2]}],"
+    "\"graph\":" HOSTILE_GRAPH "}";
 
 static markup page_of(const char *text) {
   json_error_t error;
@@ -57,9 +67,9 @@ static void hostile_text_stays_text(void **state) {
   const char *fault = html_fault(page.text);
   if (fault) fail_msg("%s", fault);
   assert_null(strstr(page.text, "<script>alert"));
-  assert_null(strstr(page.text, "\" onload"));
+  assert_null(strstr(page.text, "\" onload=\""));
   assert_non_null(strstr(page.text, "&lt;script&gt;alert(1)"));
-  assert_int_equal(html_count(page.text, "script"), 1);
+  assert_int_equal(html_count(page.text, "script"), 3); /* two of ours, and the graph's data */
   npuc_markup_destroy(&page);
 }
 
@@ -85,7 +95,8 @@ static void the_same_report_is_the_same_page(void **state) {
 
 static void what_is_there_is_shown_and_nothing_else(void **state) {
   (void)state;
-  static const char *const ids[] = {"stages", "accuracy", "parity", "cycles", "memory", "placement", "distributions", "provenance"};
+  static const char *const ids[] = {"stages", "accuracy",  "parity",        "cycles",    "memory",
+                                    "graph",  "placement", "distributions", "provenance"};
   markup all = page_of(hostile_report), none = page_of("{}");
   for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
     char section[64], link[64];
@@ -115,11 +126,27 @@ static void numbers_reach_the_tables(void **state) {
   npuc_markup_destroy(&page);
 }
 
+static void the_page_of_a_model_is_as_careful(void **state) {
+  (void)state;
+  json_t *document = json_loads("{\"title\":\"" EVIL "\",\"parts\":[" HOSTILE_GRAPH "]}", 0, NULL);
+  assert_non_null(document);
+  markup page = {0};
+  npuc_report_graph_page(document, &page);
+  json_decref(document);
+  const char *fault = html_fault(page.text);
+  if (fault) fail_msg("%s", fault);
+  assert_null(strstr(page.text, "<script>alert"));
+  assert_null(html_fetches(page.text));
+  assert_int_equal(html_count(page.text, "script"), 3);
+  assert_int_equal(html_count(page.text, "rect"), 3); /* input, node, output */
+  npuc_markup_destroy(&page);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(hostile_text_stays_text),          cmocka_unit_test(the_page_fetches_nothing),
       cmocka_unit_test(the_same_report_is_the_same_page), cmocka_unit_test(what_is_there_is_shown_and_nothing_else),
-      cmocka_unit_test(numbers_reach_the_tables),
+      cmocka_unit_test(numbers_reach_the_tables),         cmocka_unit_test(the_page_of_a_model_is_as_careful),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

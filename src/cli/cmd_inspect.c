@@ -203,6 +203,7 @@ static npuc_status inspect_tensors(cli *c, const char *path) {
   npuc_cli_set(c, "parameters", json_integer((json_int_t)parameters));
   npuc_torch_close(f);
   return NPUC_OK;
+}
 
 static npuc_status write_graph(cli *c, const module *m, const char *file) {
   json_t *parts = json_array();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* npuc report OUT: the page of a build. */
+/* npuc report OUT: the page of a build; npuc report A B: of two builds side by side. */
 #include <string.h>
 
 #include "cli/cli.h"
@@ -46,12 +46,15 @@ static void close_subject(subject *s) {
 }
 
 static npuc_status run(cli *c) {
-  subject a = {0};
+  subject a = {0}, b = {0};
   markup page = {0};
   const char *file = npuc_cli_value(&c->line, "--output");
-  if (!file) file = "report.html";
+  bool two = c->line.n_arguments == 2;
+  if (!file) file = two ? "compare.html" : "report.html";
   npuc_status status = open_subject(c, c->line.arguments[0], &a);
-  if (status == NPUC_OK) npuc_report_page(a.report, &page);
+  if (status == NPUC_OK && two) status = open_subject(c, c->line.arguments[1], &b);
+  if (status == NPUC_OK && two) npuc_report_compare_page(a.report, c->line.arguments[0], b.report, c->line.arguments[1], &page);
+  if (status == NPUC_OK && !two) npuc_report_page(a.report, &page);
   if (status == NPUC_OK) status = npuc_file_write_all(c->diag, file, page.text, page.bytes);
   if (status == NPUC_OK) {
     npuc_cli_set(c, "file", json_string(file));
@@ -60,22 +63,24 @@ static npuc_status run(cli *c) {
   }
   npuc_markup_destroy(&page);
   close_subject(&a);
+  close_subject(&b);
   return status;
 }
 
 static const option options[] = {
-    {"--output", 'o', OPTION_VALUE, "FILE", "where the page goes (default report.html)"},
+    {"--output", 'o', OPTION_VALUE, "FILE", "where the page goes (default report.html, compare.html for two builds)"},
     {"--target", 't', OPTION_VALUE, "TARGET", "which target's build, where OUT has several"},
 };
 static const option_group group = {"Report", options, sizeof options / sizeof *options};
 static const option_group *const groups[] = {&group, NULL};
-static const char *const examples[] = {"npuc report build/demo -o build/demo.html", NULL};
+static const char *const examples[] = {"npuc report build/demo -o build/demo.html",
+                                       "npuc report build/demo build/demo -o build/compare.html", NULL};
 
 const command npuc_command_report = {.name = "report",
-                                     .arguments = "OUT",
-                                     .purpose = "write a build's report as one HTML page",
+                                     .arguments = "OUT [OUT2]",
+                                     .purpose = "write a build's report, or compare two builds, as one HTML page",
                                      .min_arguments = 1,
-                                     .max_arguments = 1,
+                                     .max_arguments = 2,
                                      .groups = groups,
                                      .examples = examples,
                                      .run = run};

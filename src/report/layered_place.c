@@ -6,6 +6,9 @@
 
 enum { PASSES = 24, BEND_WEIGHT = 6, NODE_WEIGHT = 4 };
 
+/* A light pull to the middle: without it a deep graph of lopsided blocks drifts to one side. */
+static const double pull = 0.08;
+
 typedef struct pool_block {
   double sum, weight; /* of wishes, each less its distance from the block's first item */
   int32_t first, count;
@@ -21,7 +24,7 @@ static double wish(const layered_plan *p, const layered_item *it, bool from_abov
     sum += other->x * w;
     weight += w;
   }
-  return weight > 0 ? sum / weight : it->x;
+  return weight > 0 ? sum / (weight + pull) : it->x;
 }
 
 static void place_rank(layered_plan *p, int32_t rank, bool from_above, pool_block *blocks, double *offsets) {

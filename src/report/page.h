@@ -10,6 +10,8 @@
 
 /* Of one build: `report` is the document of report.json. */
 void npuc_report_page(const json_t *report, markup *out_page);
+/* Of two builds side by side; labels: as the user named them. */
+void npuc_report_compare_page(const json_t *a, const char *a_label, const json_t *b, const char *b_label, markup *out_page);
 /* Of a model: {"title", "parts": [of npuc_graph_json]}. */
 void npuc_report_graph_page(const json_t *document, markup *out_page);
 

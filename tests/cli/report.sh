@@ -22,6 +22,10 @@ status 0 compile_demo half --to adapt
 status 0 "$NPUC" report half -o half.html
 says half.html "next: quantize"
 says half.html "not done"
+# two builds
+status 0 "$NPUC" report out half -o compare.html
+says compare.html "Options that differ"
+says compare.html "All 27 nodes are where they were."
 # asked for a target that is not there, or for no build
 status 2 "$NPUC" report out -t refnpu-n8 -o no.html
 status 6 "$NPUC" report "$demo/model.onnx" -o no.html

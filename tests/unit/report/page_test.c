@@ -126,6 +126,33 @@ static void numbers_reach_the_tables(void **state) {
   npuc_markup_destroy(&page);
 }
 
+static void two_builds_are_compared(void **state) {
+  (void)state;
+  json_t *a = json_loads(hostile_report, 0, NULL);
+  json_t *b = json_loads(
+      "{\"target\":\"t\",\"cycles\":150,\"options\":{\"model\":\"m\"},\"metric\":{\"integer_top1\":45.5},\"layers\":[{\"name\":\"other\","
+      "\"op\":\"QConv\",\"cycles\":150}],"
+      "\"placement\":[{\"node\":\"other\",\"op\":\"Conv\",\"place\":\"host\",\"reason\":\"why\"}]}",
+      0, NULL);
+  assert_non_null(b);
+  markup page = {0}, same = {0};
+  npuc_report_compare_page(a, "<A>", b, "B\"", &page);
+  const char *fault = html_fault(page.text);
+  if (fault) fail_msg("%s", fault);
+  assert_null(strstr(page.text, "<script>alert"));
+  assert_null(html_fetches(page.text));
+  assert_non_null(strstr(page.text, "+50 (+50.0 %)"));                       /* cycles, worse */
+  assert_non_null(strstr(page.text, "<td class=\"n better\">+5.50 %</td>")); /* top-1 */
+  assert_non_null(strstr(page.text, "<td>absent</td><td>host</td><td>why</td>"));
+  npuc_report_compare_page(a, "a", a, "b", &same);
+  assert_non_null(strstr(same.text, "All 1 nodes are where they were."));
+  assert_non_null(strstr(same.text, "Both builds were asked for the same."));
+  json_decref(a);
+  json_decref(b);
+  npuc_markup_destroy(&page);
+  npuc_markup_destroy(&same);
+}
+
 static void the_page_of_a_model_is_as_careful(void **state) {
   (void)state;
   json_t *document = json_loads("{\"title\":\"" EVIL "\",\"parts\":[" HOSTILE_GRAPH "]}", 0, NULL);
@@ -144,9 +171,10 @@ static void the_page_of_a_model_is_as_careful(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(hostile_text_stays_text),          cmocka_unit_test(the_page_fetches_nothing),
-      cmocka_unit_test(the_same_report_is_the_same_page), cmocka_unit_test(what_is_there_is_shown_and_nothing_else),
-      cmocka_unit_test(numbers_reach_the_tables),         cmocka_unit_test(the_page_of_a_model_is_as_careful),
+      cmocka_unit_test(hostile_text_stays_text),           cmocka_unit_test(the_page_fetches_nothing),
+      cmocka_unit_test(the_same_report_is_the_same_page),  cmocka_unit_test(what_is_there_is_shown_and_nothing_else),
+      cmocka_unit_test(numbers_reach_the_tables),          cmocka_unit_test(two_builds_are_compared),
+      cmocka_unit_test(the_page_of_a_model_is_as_careful),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

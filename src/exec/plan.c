@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/channels_last.h"
 #include "exec/fuse.h"
 #include "exec/memory_plan.h"
 
@@ -329,6 +330,10 @@ static npuc_status build(planner *p, const shape *input_shapes) {
     plan->values[i].index = p->ranges[plan->values[i].index].offset;
   }
   list_lent(plan, n_values);
+  if (p->source->fuse) { /* nobody looks at values between nodes */
+    const bool *last = npuc_exec_channels_last(p->scratch, g, p->facts);
+    for (size_t i = 0; i < n_values; i++) plan->values[i].tensor.channels_last = last[i];
+  }
   return plan_output_copies(p);
 }
 

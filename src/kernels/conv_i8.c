@@ -105,29 +105,6 @@ typedef struct conv_job {
   char *threads;
 } conv_job;
 
-/* M and s times the same power of two: no result changes. |M| stays below 2^31. */
-static void normalize(int32_t *m, int32_t *s) {
-  if (*m == 0) {
-    *s = 32;
-    return;
-  }
-  while (*s < 32 && *m < (INT32_C(1) << 30) && *m >= -(INT32_C(1) << 30)) {
-    *m *= 2;
-    ++*s;
-  }
-}
-
-static rule_kind kind_of(const q8_scale *scale, int64_t channels) {
-  bool is_short = true, is_long = true;
-  for (int64_t o = 0; o < channels; o++) {
-    int32_t m = scale->m[o], s = scale->s[o];
-    is_short = is_short && (m == 0 || (m > 0 && m < 32768 && s >= 17 && s <= 47));
-    normalize(&m, &s);
-    is_long = is_long && s >= 32;
-  }
-  return is_short ? RULE_SHORT : is_long ? RULE_LONG : RULE_ANY;
-}
-
 static void fill_scales(const conv_job *job) {
   const conv_i8_form *f = &job->p.f;
   const q8_scale *scale = &job->conv->scale;
@@ -138,10 +115,10 @@ static void fill_scales(const conv_job *job) {
       bool real = i < co;
       job->bias[at] = real && scale->bias ? scale->bias[o] : 0;
       job->m[at] = real ? scale->m[o] : 0;
-      job->s[at] = real && scale->m[o] ? scale->s[o] : 32;
-      if (job->kind == RULE_LONG) normalize(&job->m[at], &job->s[at]);
+      job->s[at] = real ? scale->s[o] : 32;
     }
   }
+  npuc_rule_prepare(job->kind, job->m, job->s, f->groups * f->blocks * I8_WIDE);
 }
 
 static void fill_offsets(const conv_job *job) {
@@ -438,7 +415,7 @@ void npuc_conv_i8(const kernel_set *kernels, thread_pool *pool, const conv_i8 *c
   job.s = (int32_t *)(void *)(memory + 2 * bytes);
   job.offsets = (int32_t *)(void *)(memory + 3 * bytes);
   job.threads = memory + job.p.shared_bytes;
-  job.kind = kind_of(&conv->scale, conv->g.out_channels);
+  job.kind = npuc_rule_kind(conv->scale.m, conv->scale.s, conv->g.out_channels);
   fill_scales(&job);
   fill_offsets(&job);
   npuc_parallel_for(pool, (size_t)(job.p.g.batch * job.p.g.out[0] * job.p.units * job.p.parts), 0, run_units, &job);

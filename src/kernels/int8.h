@@ -56,6 +56,9 @@ typedef struct rule_i8 {
   bool is_signed;       /* y */
   int32_t zero_point, lo, hi;
 } rule_i8;
+/* What n pairs M, s allow, and M, s in the form that it wants (the same results). */
+rule_kind npuc_rule_kind(const int32_t *m, const int32_t *s, int64_t n);
+void npuc_rule_prepare(rule_kind kind, int32_t *m, int32_t *s, int64_t n);
 /* y[p * pitch + i] of channels i < `channels` of each pixel; sums [pixels, width] may be read to a multiple of 4 vectors of 8. */
 typedef void rule_i8_kernel(const rule_i8 *r, const int32_t *sums, size_t pixels, int width, int channels, uint8_t *y, size_t pitch);
 
@@ -65,6 +68,10 @@ typedef void widen_i8_kernel(const uint8_t *x, bool is_signed, int32_t zero_poin
 typedef void pair_i8_kernel(const uint8_t *a, const uint8_t *b, bool is_signed, int32_t zero_point, size_t n, int16_t *out);
 /* to[c * to_pitch + r] = from[r * from_pitch + c], r < rows, c < columns. */
 typedef void transpose_i8_kernel(const uint8_t *from, size_t from_pitch, size_t rows, size_t columns, uint8_t *to, size_t to_pitch);
+
+/* y[i] = max(x[i], y[i]); sums[i] += x[i]. */
+typedef void max_i8_kernel(const uint8_t *x, bool is_signed, size_t n, uint8_t *y);
+typedef void accumulate_i8_kernel(const uint8_t *x, bool is_signed, size_t n, int32_t *sums);
 
 /* Elementwise integer operators: add is QAdd; mul is QMul, and Requantize where b is the number b_zero_point + 1 (step 0).
  *

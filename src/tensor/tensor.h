@@ -30,7 +30,8 @@ typedef struct tensor {
   shape shape; /* static */
   void *data;  /* NULL only when bytes is 0 */
   size_t bytes;
-  blob *owner; /* NULL: borrowed from something that outlives it */
+  blob *owner;        /* NULL: borrowed from something that outlives it */
+  bool channels_last; /* inside the executor only: an image [N, C, D1..Dn] whose bytes lie as [N, D1..Dn, C] */
 } tensor;
 
 /* New zeroed tensor with its own blob. */

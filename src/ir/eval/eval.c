@@ -86,3 +86,14 @@ npuc_status npuc_eval_node(const eval_context *given, const tensor *const *input
   npuc_buffer_destroy(memory);
   return status;
 }
+
+int32_t npuc_eval_bytes_axis(int32_t axis, int32_t rank, bool last) {
+  if (!last || axis == 0) return axis;
+  return axis == 1 ? rank - 1 : axis - 1;
+}
+
+shape npuc_eval_bytes_shape(const shape *s, bool last) {
+  shape t = *s;
+  for (int32_t i = 0; i < s->rank; i++) t.dims[npuc_eval_bytes_axis(i, s->rank, last)] = s->dims[i];
+  return t;
+}

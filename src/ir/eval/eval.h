@@ -32,6 +32,10 @@ npuc_status npuc_eval_allocate(const eval_context *c, tensor *const *outputs, in
 /* Copies the bytes of `from` to `to`, unless they are the same memory. */
 void npuc_eval_copy(const tensor *from, tensor *to);
 
+/* The shape as the bytes lie, and where an axis is in it: `last` moves axis 1 behind the others (tensor.channels_last). */
+shape npuc_eval_bytes_shape(const shape *s, bool last);
+int32_t npuc_eval_bytes_axis(int32_t axis, int32_t rank, bool last);
+
 /* [outer, axis, inner] of a shape around one axis. */
 typedef struct axis_split {
   int64_t outer, axis, inner;

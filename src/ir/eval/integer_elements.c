@@ -28,9 +28,15 @@ static void body(void *context, size_t begin, size_t end, size_t worker) {
   }
 }
 
-static void run(const eval_context *c, element_job job, const shape *a, const shape *b, const tensor *y) {
+/* Operands of another rank are single numbers where y is channels-last. */
+static shape seen_from(const tensor *t, const tensor *y) {
+  return npuc_eval_bytes_shape(&t->shape, y->channels_last && t->shape.rank == y->shape.rank);
+}
+
+static void run(const eval_context *c, element_job job, const tensor *a, const tensor *b, const tensor *y) {
   if (y->bytes == 0) return;
-  job.plan = npuc_broadcast_plan(a, b, &y->shape);
+  const shape of_a = seen_from(a, y), of_b = seen_from(b, y), of_y = seen_from(y, y);
+  job.plan = npuc_broadcast_plan(&of_a, &of_b, &of_y);
   assert(job.plan.inner > 0); /* y has elements */
   job.chunks = (job.plan.inner + CHUNK - 1) / CHUNK;
   job.y = y->data;
@@ -56,7 +62,7 @@ npuc_status npuc_eval_qadd(const eval_context *c, const tensor *const *inputs, t
   element_job job = {.kernel = npuc_eval_kernels(c)->add_i8, .a = a->data, .b = b->data};
   job.parameters =
       parameters_of(NPUC_ATTRS(qbinary_attributes, c->node), a, b, int_at(inputs[2], 0), int_at(inputs[3], 0), int_at(inputs[4], 0));
-  run(c, job, &a->shape, &b->shape, outputs[0]);
+  run(c, job, a, b, outputs[0]);
   return NPUC_OK;
 }
 
@@ -64,7 +70,7 @@ npuc_status npuc_eval_qmul(const eval_context *c, const tensor *const *inputs, t
   const tensor *a = inputs[0], *b = inputs[1];
   element_job job = {.kernel = npuc_eval_kernels(c)->mul_i8, .a = a->data, .b = b->data};
   job.parameters = parameters_of(NPUC_ATTRS(qbinary_attributes, c->node), a, b, int_at(inputs[2], 0), 0, int_at(inputs[3], 0));
-  run(c, job, &a->shape, &b->shape, outputs[0]);
+  run(c, job, a, b, outputs[0]);
   return NPUC_OK;
 }
 
@@ -73,7 +79,7 @@ npuc_status npuc_eval_requantize(const eval_context *c, const tensor *const *inp
   static const uint8_t one = 1;
   const qunary_attributes *t = NPUC_ATTRS(qunary_attributes, c->node);
   const tensor *x = inputs[0];
-  const shape scalar = SHAPE_SCALAR;
+  const tensor scalar = {.shape = SHAPE_SCALAR};
   element_job job = {.kernel = npuc_eval_kernels(c)->mul_i8, .a = x->data, .b = &one};
   job.parameters = (binary_i8){.a_signed = x->type == DTYPE_I8,
                                .a_zero_point = (int32_t)t->x_zero_point,
@@ -82,7 +88,7 @@ npuc_status npuc_eval_requantize(const eval_context *c, const tensor *const *inp
                                .zero_point = (int32_t)t->y_zero_point,
                                .lo = (int32_t)t->lo,
                                .hi = (int32_t)t->hi};
-  run(c, job, &x->shape, &scalar, outputs[0]);
+  run(c, job, x, &scalar, outputs[0]);
   return NPUC_OK;
 }
 

@@ -42,6 +42,8 @@ npuc_status npuc_eval_qconv(const eval_context *c, const tensor *const *inputs, 
   conv.g.group = a->group;
   conv.x = input_of(x, a->x_zero_point);
   conv.y = OUTPUT_OF(outputs[0], a);
+  conv.x_last = x->channels_last || conv.g.channels == 1;
+  conv.y_last = outputs[0]->channels_last || window_volume(conv.g.out) == 1;
   return run(c, conv, inputs);
 }
 

@@ -99,14 +99,19 @@ npuc_status npuc_eval_slice(const eval_context *c, const tensor *const *inputs, 
   const tensor *x = inputs[0], *starts = inputs[1], *axes = eval_input(c, inputs, 3), *steps = eval_input(c, inputs, 4);
   NPUC_TRY(check_bytes(c, x));
   if (outputs[0]->bytes == 0) return NPUC_OK;
-  strided_copy copy = onto(outputs[0]);
-  npuc_shape_strides(&x->shape, copy.from_strides);
+  const bool last = x->channels_last || outputs[0]->channels_last;
+  const shape from = npuc_eval_bytes_shape(&x->shape, last);
+  tensor y = *outputs[0];
+  y.shape = npuc_eval_bytes_shape(&y.shape, last);
+  strided_copy copy = onto(&y);
+  npuc_shape_strides(&from, copy.from_strides);
   int64_t first = 0;
   for (int64_t i = 0; i < npuc_tensor_elements(starts); i++) {
     int64_t wanted = axes ? npuc_tensor_get_int(axes, i) : i, step = steps ? npuc_tensor_get_int(steps, i) : 1;
     int32_t axis;
     if (!npuc_axis_normalize(wanted, x->shape.rank, &axis)) return bad_axis(c, wanted, x->shape.rank);
-    first += clamp_start(npuc_tensor_get_int(starts, i), x->shape.dims[axis], step) * copy.from_strides[axis];
+    axis = npuc_eval_bytes_axis(axis, x->shape.rank, last);
+    first += clamp_start(npuc_tensor_get_int(starts, i), from.dims[axis], step) * copy.from_strides[axis];
     /* A step beyond the axis takes one element: its product need not fit. */
     copy.from_strides[axis] = copy.dims[axis] <= 1 ? 0 : copy.from_strides[axis] * step;
   }
@@ -125,6 +130,7 @@ npuc_status npuc_eval_concat(const eval_context *c, const tensor *const *inputs,
     return bad_axis(c, NPUC_ATTRS(axis_attributes, c->node)->axis, y->shape.rank);
   }
   axis_split whole = npuc_eval_split_at(&y->shape, axis);
+  if (y->channels_last) whole = (axis_split){.outer = whole.outer * whole.inner, .axis = whole.axis, .inner = 1}; /* of channels */
   size_t pitch = (size_t)(whole.axis * whole.inner) * element_bytes(y), done = 0;
   for (int32_t i = 0; i < c->node->n_inputs; i++) {
     size_t bytes = (size_t)(inputs[i]->shape.dims[axis] * whole.inner) * element_bytes(y);

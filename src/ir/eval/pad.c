@@ -56,19 +56,24 @@ static npuc_status read_pads(const eval_context *c, const tensor *const *inputs,
 typedef struct pad_job {
   const tensor *x;
   tensor *y;
+  shape dims; /* y's, as its bytes lie */
   size_t bytes;
   char constant[16];
   int64_t *source[MAX_RANK]; /* by axis: element offset of each output index in x, or -1 */
 } pad_job;
 
 static void fill(const pad_job *j, char *y, int64_t n) {
+  if (j->bytes == 1) {
+    memset(y, (unsigned char)j->constant[0], (size_t)n);
+    return;
+  }
   for (int64_t i = 0; i < n; i++) memcpy(y + (size_t)i * j->bytes, j->constant, j->bytes);
 }
 
 /* One run of the last axis, whose rows begin at `base` in x, or outside (-1). Adjacent sources are copied together. */
 static void pad_row(const pad_job *j, int64_t base, char *y) {
-  int32_t last = j->y->shape.rank - 1;
-  int64_t n = j->y->shape.dims[last];
+  int32_t last = j->dims.rank - 1;
+  int64_t n = j->dims.dims[last];
   const int64_t *source = j->source[last];
   if (base < 0) {
     fill(j, y, n);
@@ -77,7 +82,8 @@ static void pad_row(const pad_job *j, int64_t base, char *y) {
   for (int64_t i = 0, end; i < n; i = end) {
     end = i + 1;
     if (source[i] < 0) {
-      fill(j, y + (size_t)i * j->bytes, 1);
+      while (end < n && source[end] < 0) end++;
+      fill(j, y + (size_t)i * j->bytes, end - i);
       continue;
     }
     while (end < n && source[end] == source[i] + (end - i)) end++;
@@ -88,8 +94,8 @@ static void pad_row(const pad_job *j, int64_t base, char *y) {
 static void pad_body(void *context, size_t begin, size_t end, size_t worker) {
   (void)worker;
   const pad_job *j = context;
-  int32_t last = j->y->shape.rank - 1;
-  const int64_t *dims = j->y->shape.dims;
+  int32_t last = j->dims.rank - 1;
+  const int64_t *dims = j->dims.dims;
   for (size_t r = begin; r < end; r++) {
     int64_t index = (int64_t)r, base = 0;
     for (int32_t i = last - 1; i >= 0; i--) {
@@ -115,19 +121,23 @@ npuc_status npuc_eval_pad(const eval_context *c, const tensor *const *inputs, te
   if (fill && fill->bytes >= job.bytes) memcpy(job.constant, fill->data, job.bytes);
   int64_t begins[MAX_RANK] = {0}, ends[MAX_RANK] = {0}, strides[MAX_RANK], total = 0;
   NPUC_TRY(read_pads(c, inputs, begins, ends));
-  npuc_shape_strides(&x->shape, strides);
+  const bool last = x->channels_last || y->channels_last;
+  const shape from = npuc_eval_bytes_shape(&x->shape, last);
+  job.dims = npuc_eval_bytes_shape(&y->shape, last);
+  npuc_shape_strides(&from, strides);
   for (int32_t i = 0; i < x->shape.rank; i++) total += y->shape.dims[i];
   void *memory;
   NPUC_TRY(npuc_eval_scratch(c, (size_t)total * sizeof(int64_t), &memory));
   int64_t *table = memory, rows = 1;
-  for (int32_t i = 0; i < x->shape.rank; i++) {
-    int64_t n = x->shape.dims[i], first = begins[i] < 0 ? -begins[i] : 0, last = n - 1 - (ends[i] < 0 ? -ends[i] : 0);
+  for (int32_t axis = 0; axis < x->shape.rank; axis++) {
+    int32_t i = npuc_eval_bytes_axis(axis, x->shape.rank, last);
+    int64_t n = from.dims[i], first = begins[axis] < 0 ? -begins[axis] : 0, end = n - 1 - (ends[axis] < 0 ? -ends[axis] : 0);
     job.source[i] = table;
-    for (int64_t k = 0; k < y->shape.dims[i]; k++) {
-      int64_t s = source_index(mode, k - begins[i], first, last);
+    for (int64_t k = 0; k < job.dims.dims[i]; k++) {
+      int64_t s = source_index(mode, k - begins[axis], first, end);
       *table++ = s < 0 ? -1 : s * strides[i];
     }
-    if (i < x->shape.rank - 1) rows *= y->shape.dims[i];
+    if (i < x->shape.rank - 1) rows *= job.dims.dims[i];
   }
   npuc_parallel_for(c->pool, (size_t)rows, 0, pad_body, &job);
   return NPUC_OK;

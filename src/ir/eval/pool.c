@@ -4,8 +4,10 @@
 
 #include "ir/eval/window.h"
 #include "kernels/convert.h"
+#include "kernels/pool_i8.h"
 
 typedef struct pool_job {
+  const kernel_set *kernels;
   kernel_window g;
   const tensor *x;
   tensor *y, *indices; /* indices of MaxPool or NULL */
@@ -52,6 +54,13 @@ static void body(void *context, size_t begin, size_t end, size_t worker) {
   }
 }
 
+/* 8-bit images, channels last: rows of outputs in parallel. */
+static void last_rows(void *context, size_t begin, size_t end, size_t worker) {
+  (void)worker;
+  const pool_job *j = context;
+  npuc_maxpool_last(j->kernels, &j->g, j->x->type == DTYPE_I8, j->x->data, j->y->data, (int64_t)begin, (int64_t)end);
+}
+
 static npuc_status run(const eval_context *c, pool_job job) {
   pool_attributes *a = NPUC_ATTRS(pool_attributes, c->node);
   window_fields fields = window_of_pool(a);
@@ -60,6 +69,11 @@ static npuc_status run(const eval_context *c, pool_job job) {
   if (!bytes && type != DTYPE_F32 && type != DTYPE_F16 && type != DTYPE_BF16) return npuc_eval_unsupported(c, type);
   NPUC_TRY(npuc_eval_window(c, &fields, job.x, job.y, a->kernel_shape.values, 1, &job.g));
   if (job.y->bytes == 0) return NPUC_OK;
+  job.kernels = npuc_eval_kernels(c);
+  if (job.x->channels_last) {
+    npuc_parallel_for(c->pool, (size_t)(job.g.batch * job.g.out[0] * job.g.out[1]), 0, last_rows, &job);
+    return NPUC_OK;
+  }
   if (type != DTYPE_F32 && (!bytes || job.indices)) {
     size_t values = (size_t)(window_volume(job.g.in) + window_volume(job.g.out)) * npuc_pool_threads(c->pool);
     void *memory;

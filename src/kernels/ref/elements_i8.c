@@ -20,3 +20,13 @@ void npuc_i8_mul__scalar(const binary_i8 *p, const uint8_t *a, size_t a_step, co
     y[i] = (uint8_t)npuc_q8_rule(&out, u * v, p->a_multiplier, p->shift);
   }
 }
+
+void npuc_i8_max__scalar(const uint8_t *x, bool is_signed, size_t n, uint8_t *y) {
+  for (size_t i = 0; i < n; i++) {
+    if (value_at(x, i, is_signed) > value_at(y, i, is_signed)) y[i] = x[i];
+  }
+}
+
+void npuc_i8_accumulate__scalar(const uint8_t *x, bool is_signed, size_t n, int32_t *sums) {
+  for (size_t i = 0; i < n; i++) sums[i] += value_at(x, i, is_signed);
+}

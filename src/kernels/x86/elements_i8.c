@@ -13,6 +13,29 @@ NPUC_TARGET_AVX2 NPUC_INLINE __m256i eight(const uint8_t *x, size_t step, bool i
   return _mm256_sub_epi32(is_signed ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepu8_epi32(bytes), zero);
 }
 
+NPUC_TARGET_AVX2 void npuc_i8_max__avx2(const uint8_t *x, bool is_signed, size_t n, uint8_t *y) {
+  size_t i = 0;
+  for (; i + 32 <= n; i += 32) {
+    __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)(x + i)), b = _mm256_loadu_si256((const __m256i *)(const void *)(y + i));
+    _mm256_storeu_si256((__m256i *)(void *)(y + i), is_signed ? _mm256_max_epi8(a, b) : _mm256_max_epu8(a, b));
+  }
+  for (; i + 8 <= n; i += 8) {
+    __m128i a = _mm_loadl_epi64((const __m128i *)(const void *)(x + i)), b = _mm_loadl_epi64((const __m128i *)(const void *)(y + i));
+    _mm_storel_epi64((__m128i *)(void *)(y + i), is_signed ? _mm_max_epi8(a, b) : _mm_max_epu8(a, b));
+  }
+  npuc_i8_max__scalar(x + i, is_signed, n - i, y + i);
+}
+
+NPUC_TARGET_AVX2 void npuc_i8_accumulate__avx2(const uint8_t *x, bool is_signed, size_t n, int32_t *sums) {
+  const __m256i zero = _mm256_setzero_si256();
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    __m256i *at = (__m256i *)(void *)(sums + i);
+    _mm256_storeu_si256(at, _mm256_add_epi32(_mm256_loadu_si256(at), eight(x + i, 1, is_signed, zero)));
+  }
+  npuc_i8_accumulate__scalar(x + i, is_signed, n - i, sums + i);
+}
+
 /* How far operands of `bits` bits can be shifted: up to s = 32, and within 31 bits. */
 static int32_t lift(int32_t shift, int32_t bits) {
   int32_t wanted = shift < 32 ? 32 - shift : 0, room = 31 - bits;

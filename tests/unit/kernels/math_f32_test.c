@@ -248,6 +248,31 @@ static void compare_grid_error_f64(const char *name, grid_error_f64_kernel *fast
   }
 }
 
+static void compare_max_i8(const char *name, max_i8_kernel *fast, max_i8_kernel *scalar) {
+  uint8_t x[COUNT], want[COUNT], got[COUNT];
+  uint64_t seed = 31;
+  for (size_t n = 0; n < 200; n++) {
+    random_bytes(&seed, x, COUNT);
+    random_bytes(&seed, want, COUNT);
+    memcpy(got, want, COUNT);
+    scalar(x, n % 2, n, want);
+    fast(x, n % 2, n, got);
+    if (memcmp(want, got, COUNT) != 0) fail_msg("%s, %zu elements", name, n);
+  }
+}
+
+static void compare_accumulate_i8(const char *name, accumulate_i8_kernel *fast, accumulate_i8_kernel *scalar) {
+  uint8_t x[COUNT];
+  int32_t want[COUNT] = {0}, got[COUNT] = {0};
+  uint64_t seed = 32;
+  for (size_t n = 0; n < 200; n++) {
+    random_bytes(&seed, x, COUNT);
+    scalar(x, n % 2, n, want);
+    fast(x, n % 2, n, got);
+    if (memcmp(want, got, sizeof got) != 0) fail_msg("%s, %zu elements", name, n);
+  }
+}
+
 /* What makes up convolutions is compared whole, in conv_test.c. */
 #define COMPARED_WHOLE(type) \
   static void compare_##type(const char *name, type##_kernel *fast, type##_kernel *scalar) { (void)name, (void)fast, (void)scalar; }

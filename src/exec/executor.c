@@ -23,6 +23,7 @@ struct executor {
   void *scratch;
   size_t scratch_bytes;
   shape *shapes;     /* [graph->n_inputs]: of the run being started */
+  tensor *parts;     /* [graph->n_inputs]: some samples of the inputs */
   buffer_pool *pool; /* of runs whose shapes depend on data */
   void **aligned;    /* [graph->n_inputs]: copy of an input that came at an odd address */
   size_t *aligned_bytes;
@@ -87,6 +88,7 @@ npuc_status npuc_executor_create(diag *d, const graph *g, const exec_options *op
   e->owned = npuc_xcalloc((size_t)g->next_value_id + 1, sizeof *e->owned);
   e->prepared = npuc_xcalloc((size_t)g->next_node_id + 1, sizeof *e->prepared);
   e->shapes = npuc_xcalloc(g->n_inputs + 1, sizeof *e->shapes);
+  e->parts = npuc_xcalloc(g->n_inputs + 1, sizeof *e->parts);
   e->aligned = npuc_xcalloc(g->n_inputs + 1, sizeof *e->aligned);
   e->aligned_bytes = npuc_xcalloc(g->n_inputs + 1, sizeof *e->aligned_bytes);
   npuc_status status = prepare_graph(e, d);
@@ -114,6 +116,7 @@ void npuc_executor_destroy(executor *e) {
   free(e->prepared);
   for (size_t i = 0; i < e->graph->n_inputs; i++) npuc_buffer_destroy(e->aligned[i]);
   free(e->shapes);
+  free(e->parts);
   free(e->aligned);
   free(e->aligned_bytes);
   free(e);
@@ -187,6 +190,7 @@ static plan_source source_of(const executor *e) {
   return (plan_source){.graph = e->graph,
                        .keep_all = e->options.keep_all,
                        .fuse = !e->options.keep_all && !e->options.observe,
+                       .threads = npuc_pool_threads(e->options.pool),
                        .constants = e->constants,
                        .prepared = e->prepared};
 }
@@ -313,6 +317,54 @@ static npuc_status run_dynamic(executor *e, diag *d, exec_plan *p, const tensor 
   return status;
 }
 
+/* `n` samples of t from the `first` on, of a batch of t's first axis. */
+static tensor samples_of(const tensor *t, int64_t first, int64_t n) {
+  tensor part = *t;
+  size_t bytes = t->bytes / (size_t)t->shape.dims[0];
+  part.shape.dims[0] = n;
+  part.bytes = bytes * (size_t)n;
+  if (part.bytes) part.data = (char *)t->data + bytes * (size_t)first;
+  return part;
+}
+
+/* Outputs of the whole batch lie behind the activations of a part. */
+static npuc_status place_batch(executor *e, diag *d, const exec_plan *p, int64_t batch, tensor *out_outputs) {
+  const graph *g = e->graph;
+  size_t at = p->memory_bytes, bytes = at;
+  if (p->rest && p->rest->memory_bytes > at) at = bytes = p->rest->memory_bytes;
+  for (size_t i = 0; i < g->n_outputs; i++) {
+    const tensor *t = &p->values[g->outputs[i]->id].tensor;
+    out_outputs[i] = *t;
+    out_outputs[i].shape.dims[0] = batch;
+    out_outputs[i].bytes = t->bytes / (size_t)p->samples * (size_t)batch;
+    bytes += (out_outputs[i].bytes + 63) & ~(size_t)63;
+  }
+  NPUC_TRY(reserve(e, d, bytes));
+  for (size_t i = 0; i < g->n_outputs; i++) {
+    out_outputs[i].data = e->memory + at;
+    at += (out_outputs[i].bytes + 63) & ~(size_t)63;
+  }
+  return NPUC_OK;
+}
+
+static npuc_status run_samples(executor *e, diag *d, exec_plan *p, const tensor *inputs, tensor *out_outputs) {
+  const graph *g = e->graph;
+  int64_t batch = inputs[0].shape.dims[0];
+  NPUC_TRY(place_batch(e, d, p, batch, out_outputs));
+  for (int64_t first = 0; first < batch; first += p->samples) {
+    exec_plan *now = batch - first < p->samples ? p->rest : p;
+    for (size_t i = 0; i < g->n_inputs; i++) e->parts[i] = samples_of(&inputs[i], first, now->samples);
+    NPUC_TRY(bind(e, d, now, e->parts));
+    for (size_t i = 0; i < now->n_steps; i++) NPUC_TRY(run_step(e, d, now, &now->steps[i]));
+    for (size_t i = 0; i < g->n_outputs; i++) {
+      const tensor *t = &now->values[g->outputs[i]->id].tensor;
+      if (t->bytes) memcpy(samples_of(&out_outputs[i], first, now->samples).data, t->data, t->bytes);
+    }
+  }
+  e->latest = p;
+  return NPUC_OK;
+}
+
 npuc_status npuc_executor_run(executor *e, diag *d, const tensor *inputs, tensor *out_outputs) {
   const graph *g = e->graph;
   exec_plan *p;
@@ -324,6 +376,7 @@ npuc_status npuc_executor_run(executor *e, diag *d, const tensor *inputs, tensor
   }
   NPUC_TRY(plan_for(e, d, &p));
   if (p->dynamic) return run_dynamic(e, d, p, inputs, out_outputs);
+  if (p->samples) return run_samples(e, d, p, inputs, out_outputs);
   NPUC_TRY(reserve(e, d, p->memory_bytes));
   NPUC_TRY(bind(e, d, p, inputs));
   for (size_t i = 0; i < g->n_inputs; i++) NPUC_TRY(show(e, p, g->inputs[i]));

@@ -13,12 +13,13 @@
 #include "exec/channels_last.h"
 #include "exec/fuse.h"
 #include "exec/memory_plan.h"
+#include "exec/samples.h"
 
 typedef struct planner {
   diag *d;
   const plan_source *source;
   exec_plan *plan;
-  const fact *facts;     /* by value id */
+  fact *facts;           /* by value id */
   size_t *last_use;      /* by value id: last step that reads it; SIZE_MAX for outputs */
   const fusion *fusions; /* by node id */
   live_range *ranges;    /* storages in order of their first step */
@@ -211,6 +212,7 @@ static npuc_status plan_inputs(planner *p, const shape *input_shapes) {
   for (size_t i = 0; i < g->n_inputs; i++) {
     exec_value *v = slot(p, g->inputs[i]);
     fact f = {.type = g->inputs[i]->type, .shape = input_shapes[i]};
+    if (p->plan->samples) f.shape.dims[0] = p->plan->samples;
     NPUC_TRY(size_value(p, v, g->inputs[i], &f));
     v->storage = STORAGE_INPUT;
     v->index = i;
@@ -301,6 +303,15 @@ static void list_lent(exec_plan *plan, size_t n_values) {
   }
 }
 
+/* In a graph that is run by samples, every value that is not constant has the batch as its first axis. */
+static void take_samples(planner *p) {
+  exec_plan *plan = p->plan;
+  const graph *g = p->source->graph;
+  if (!plan->samples && p->source->fuse) plan->samples = npuc_exec_samples(g, p->facts, p->source->threads);
+  if (!plan->samples) return;
+  NPUC_EACH_NODE(g, n) p->facts[n->outputs[0]->id].shape.dims[0] = plan->samples;
+}
+
 static npuc_status build(planner *p, const shape *input_shapes) {
   const graph *g = p->source->graph;
   exec_plan *plan = p->plan;
@@ -313,6 +324,7 @@ static npuc_status build(planner *p, const shape *input_shapes) {
   NPUC_TRY(infer(p, input_shapes));
   plan->dynamic = has_open_shape(p);
   if (plan->dynamic) return NPUC_OK;
+  take_samples(p);
   p->fusions = npuc_exec_fusions(p->scratch, g, p->facts, p->source->fuse);
   find_last_uses(p);
   NPUC_TRY(plan_inputs(p, input_shapes));
@@ -337,10 +349,12 @@ static npuc_status build(planner *p, const shape *input_shapes) {
   return plan_output_copies(p);
 }
 
-npuc_status npuc_exec_plan_create(diag *d, const plan_source *source, const shape *input_shapes, exec_plan **out_plan) {
+/* samples: 0 lets the plan decide. */
+static npuc_status create(diag *d, const plan_source *source, const shape *input_shapes, int64_t samples, exec_plan **out_plan) {
   arena *a = npuc_arena_create(), *scratch = npuc_arena_create();
   exec_plan *plan = NPUC_NEW(a, exec_plan);
   plan->arena = a;
+  plan->samples = samples;
   planner p = {.d = d, .source = source, .plan = plan, .scratch = scratch};
   npuc_status status = build(&p, input_shapes);
   npuc_arena_destroy(scratch);
@@ -352,6 +366,21 @@ npuc_status npuc_exec_plan_create(diag *d, const plan_source *source, const shap
   return status;
 }
 
+npuc_status npuc_exec_plan_create(diag *d, const plan_source *source, const shape *input_shapes, exec_plan **out_plan) {
+  exec_plan *plan;
+  NPUC_TRY(create(d, source, input_shapes, 0, &plan));
+  int64_t left = plan->samples ? input_shapes[0].dims[0] % plan->samples : 0;
+  npuc_status status = left ? create(d, source, input_shapes, left, &plan->rest) : NPUC_OK;
+  if (status == NPUC_OK) {
+    *out_plan = plan;
+  } else {
+    npuc_exec_plan_destroy(plan);
+  }
+  return status;
+}
+
 void npuc_exec_plan_destroy(exec_plan *p) {
-  if (p) npuc_arena_destroy(p->arena);
+  if (!p) return;
+  npuc_exec_plan_destroy(p->rest);
+  npuc_arena_destroy(p->arena);
 }

@@ -44,6 +44,8 @@ struct exec_plan {
   exec_value **lent; /* what lies in the caller's inputs: graph inputs and views of them */
   size_t n_lent;
   const void *bound;    /* activation memory that the values' addresses are in; NULL: none yet */
+  int64_t samples;      /* the plan is for so many of the batch, run after run (samples.h); 0: for all */
+  exec_plan *rest;      /* for those that are left over, or NULL */
   size_t *copy_offsets; /* [graph->n_outputs]: memory of an output that would be the caller's input, or SIZE_MAX */
   exec_plan *next;
 };
@@ -51,8 +53,9 @@ struct exec_plan {
 /* What plans share: made once per executor. */
 typedef struct plan_source {
   const graph *graph;
-  bool keep_all;           /* no memory is used twice */
-  bool fuse;               /* nodes may be merged: nobody looks at values between them */
+  bool keep_all; /* no memory is used twice */
+  bool fuse;     /* nodes may be merged: nobody looks at values between them */
+  size_t threads;
   const tensor *constants; /* by value id; aligned */
   void *const *prepared;   /* by node id; entries may be NULL */
 } plan_source;

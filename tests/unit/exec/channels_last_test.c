@@ -13,6 +13,7 @@
 
 #include "exec/channels_last.h"
 #include "exec/executor.h"
+#include "exec/samples.h"
 #include "support/ir.h"
 #include "support/random.h"
 
@@ -138,7 +139,9 @@ static void bytes_are_the_same(void **state) {
   (void)state;
   char *text = network();
   module *m = npuc_test_module(text);
-  for (int64_t batch = 1; batch <= 7; batch += 3) {
+  static const int64_t batches[] = {1, 4, 7, 70}; /* the last by samples, with some left over */
+  for (size_t k = 0; k < sizeof batches / sizeof batches[0]; k++) {
+    int64_t batch = batches[k];
     tensor image;
     shape s = {.rank = 4, .dims = {batch, 3, 11, 9}};
     uint64_t seed = 3;
@@ -152,7 +155,7 @@ static void bytes_are_the_same(void **state) {
     }
     for (int i = 0; i < OUTPUTS; i++) { /* not the same number everywhere */
       bool varies = false;
-      for (size_t k = 1; k < want.sizes[i]; k++) varies = varies || want.bytes[i][k] != want.bytes[i][0];
+      for (size_t j = 1; j < want.sizes[i]; j++) varies = varies || want.bytes[i][j] != want.bytes[i][0];
       assert_true(varies);
     }
     release(&want);
@@ -162,6 +165,12 @@ static void bytes_are_the_same(void **state) {
   free(text);
 }
 
+static const fact *facts_of(diag *d, arena *a, const graph *g, int64_t batch) {
+  fact input = {.type = DTYPE_U8, .shape = {.rank = 4, .dims = {batch, 3, 11, 9}}}, *all;
+  assert_int_equal(npuc_graph_infer_facts(d, g, &input, a, &all), NPUC_OK);
+  return all;
+}
+
 /* What stays channels-first: graph outputs, and what other operators read; with them their sets. */
 static void where_it_is_used(void **state) {
   (void)state;
@@ -169,10 +178,8 @@ static void where_it_is_used(void **state) {
   module *m = npuc_test_module(text);
   const graph *g = m->graphs[0];
   arena *a = npuc_arena_create();
-  fact input = {.type = DTYPE_U8, .shape = {.rank = 4, .dims = {2, 3, 11, 9}}}, *all;
   diag *d = npuc_diag_create(NULL, NULL);
-  assert_int_equal(npuc_graph_infer_facts(d, g, &input, a, &all), NPUC_OK);
-  const bool *last = npuc_exec_channels_last(a, g, all);
+  const bool *last = npuc_exec_channels_last(a, g, facts_of(d, a, g, 2));
   static const char want_last[] = "abcdeghijklnop", want_first[] = "qrtuv";
   NPUC_EACH_NODE(g, n) {
     const value *v = n->outputs[0];
@@ -186,7 +193,32 @@ static void where_it_is_used(void **state) {
   free(text);
 }
 
+/* Batches that do not fit the cache are cut; a graph that mixes samples is not. */
+static void where_samples_are_cut(void **state) {
+  (void)state;
+  static const char mixes[] =
+      "<ir_version: 10, opset_import: [\"\" : 28, \"npuc\" : 1]>\n"
+      "main (uint8[N,3,11,9] image) => (uint8[N,3,11,9] y) <uint8[256] table = {%s}, int64[1] starts = {-1}, int64[1] ends = "
+      "{-9223372036854775808}, "
+      "int64[1] axes = {0}, int64[1] steps = {-1}>\n{ t = npuc.Lookup (image, table)\n y = Slice (t, starts, ends, axes, steps) }\n";
+  char zeros[1024] = "0", *text = network(), *other = malloc(4096);
+  for (int i = 1; i < 256; i++) strcat(zeros, ", 0");
+  assert_non_null(other);
+  (void)snprintf(other, 4096, mixes, zeros);
+  arena *a = npuc_arena_create();
+  diag *d = npuc_diag_create(NULL, NULL);
+  module *m = npuc_test_module(text), *n = npuc_test_module(other);
+  assert_int_equal(npuc_exec_samples(m->graphs[0], facts_of(d, a, m->graphs[0], 7), 1), 0);
+  int64_t samples = npuc_exec_samples(m->graphs[0], facts_of(d, a, m->graphs[0], 70), 1);
+  assert_true(samples > 1 && 70 % samples != 0);
+  assert_int_equal(npuc_exec_samples(n->graphs[0], facts_of(d, a, n->graphs[0], 100000), 1), 0);
+  npuc_module_destroy(m), npuc_module_destroy(n);
+  npuc_diag_destroy(d), npuc_arena_destroy(a);
+  free(text), free(other);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_are_the_same), cmocka_unit_test(where_it_is_used)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(where_samples_are_cut), cmocka_unit_test(bytes_are_the_same),
+                                     cmocka_unit_test(where_it_is_used)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,16 +11,6 @@
 
 enum { ROWS_BYTES = 96 * 1024 };
 
-typedef struct unit_plan {
-  kernel_window g; /* 1x1 without stride: a pixel is a row */
-  conv_i8_form f;
-  int64_t rows, units;      /* output rows of a unit, units of a plane of rows */
-  int64_t parts;            /* of the channel blocks */
-  int64_t in_rows, columns; /* padded input of a unit */
-  int64_t pitch;            /* elements of a padded input row: int16, or pairs of them when depthwise */
-  size_t at_bytes, row_bytes, x_bytes, y_bytes, thread_bytes, shared_bytes;
-} unit_plan;
-
 static size_t align64(int64_t bytes) { return ((size_t)bytes + 63) / 64 * 64; }
 static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -36,13 +26,16 @@ static int64_t input_rows(const kernel_window *g, int64_t rows) {
   return (rows - 1) * g->stride[1] + (g->kernel[1] - 1) * g->dilation[1] + 1;
 }
 
+/* Input rows of a unit; Winograd's tiles have two rows. */
+static int64_t unit_rows(const conv_i8_units *p, int64_t rows) { return input_rows(&p->g, p->f.winograd ? rows + rows % 2 : rows); }
+
 /* Bytes of the widened rows behind `rows` output rows. */
-static int64_t widened_bytes(const unit_plan *p, int64_t rows) {
-  int64_t in = input_rows(&p->g, rows);
+static int64_t widened_bytes(const conv_i8_units *p, int64_t rows) {
+  int64_t in = unit_rows(p, rows);
   return p->f.depthwise ? (in + 1) / 2 * p->pitch * 4 : p->g.kernel[0] * in * p->pitch * 2;
 }
 
-static void choose_rows(unit_plan *p, int64_t threads) {
+static void choose_rows(conv_i8_units *p, int64_t threads) {
   const kernel_window *g = &p->g;
   int64_t planes = g->batch * g->out[0], share = divide_up(g->out[1] * planes, threads), most = least(g->out[1], share);
   if (widened_bytes(p, most) > ROWS_BYTES) {
@@ -59,12 +52,13 @@ static void choose_rows(unit_plan *p, int64_t threads) {
   }
   p->units = divide_up(g->out[1], most);
   p->rows = divide_up(g->out[1], p->units);
+  if (p->f.winograd && p->rows > 1) p->rows += p->rows % 2;
   p->units = divide_up(g->out[1], p->rows);
   p->parts = least(divide_up(threads, planes * p->units), p->f.groups * p->f.blocks);
 }
 
-static bool plan_units(const conv_i8 *conv, size_t threads, unit_plan *out_plan) {
-  unit_plan p = {.g = conv->g};
+static bool plan_units(const conv_i8 *conv, size_t threads, conv_i8_units *out_plan) {
+  conv_i8_units p = {.g = conv->g};
   kernel_window *g = &p.g;
   if (is_pointwise(g)) {
     g->in[1] = g->out[1] = window_volume(g->in);
@@ -72,11 +66,12 @@ static bool plan_units(const conv_i8 *conv, size_t threads, unit_plan *out_plan)
   }
   p.f = npuc_conv_i8_form(g);
   p.columns = (g->out[2] - 1) * g->stride[2] + (g->kernel[2] - 1) * g->dilation[2] + 1;
+  if (p.f.winograd) p.columns += g->out[2] % 2;
   p.pitch = p.columns * (p.f.depthwise ? p.f.ci : g->channels);
   choose_rows(&p, (int64_t)threads);
-  p.in_rows = input_rows(g, p.rows);
+  p.in_rows = unit_rows(&p, p.rows);
   int64_t padded = p.f.groups * p.f.blocks * I8_WIDE;
-  p.at_bytes = align64(p.rows * g->out[2] * 4);
+  p.at_bytes = p.f.winograd ? align64(npuc_winograd_i8_scratch(&p.f)) : align64(p.rows * g->out[2] * 4);
   p.row_bytes = align64(widened_bytes(&p, p.rows) + 64);
   p.x_bytes = conv->x_last ? 0 : align64(g->kernel[0] * p.in_rows * g->in[2] * g->channels);
   p.y_bytes = conv->y_last ? 0 : align64(p.rows * g->out[2] * g->out_channels);
@@ -87,7 +82,7 @@ static bool plan_units(const conv_i8 *conv, size_t threads, unit_plan *out_plan)
 }
 
 bool npuc_conv_i8_scratch(const conv_i8 *conv, size_t threads, size_t *out_bytes) {
-  unit_plan p;
+  conv_i8_units p;
   if (!plan_units(conv, threads, &p)) return false;
   *out_bytes = p.shared_bytes + threads * p.thread_bytes;
   return true;
@@ -95,17 +90,7 @@ bool npuc_conv_i8_scratch(const conv_i8 *conv, size_t threads, size_t *out_bytes
 
 /* -- what a call prepares for all units -- */
 
-typedef struct conv_job {
-  const kernel_set *kernels;
-  const conv_i8 *conv;
-  unit_plan p;
-  rule_kind kind;
-  int32_t *bias, *m, *s; /* [blocks of all groups, 16] */
-  int32_t *offsets;      /* [runs]; depthwise: [taps of parity 0], [taps of parity 1] */
-  char *threads;
-} conv_job;
-
-static void fill_scales(const conv_job *job) {
+static void fill_scales(const conv_i8_job *job) {
   const conv_i8_form *f = &job->p.f;
   const q8_scale *scale = &job->conv->scale;
   int64_t co = f->depthwise ? job->conv->g.out_channels : f->co;
@@ -121,8 +106,8 @@ static void fill_scales(const conv_job *job) {
   npuc_rule_prepare(job->kind, job->m, job->s, f->groups * f->blocks * I8_WIDE);
 }
 
-static void fill_offsets(const conv_job *job) {
-  const unit_plan *p = &job->p;
+static void fill_offsets(const conv_i8_job *job) {
+  const conv_i8_units *p = &job->p;
   const kernel_window *g = &p->g;
   int32_t *to = job->offsets;
   if (p->f.depthwise) {
@@ -143,19 +128,10 @@ static void fill_offsets(const conv_job *job) {
 
 /* -- one unit -- */
 
-typedef struct unit {
-  const conv_job *job;
-  int64_t sample, depth, first, rows; /* output rows */
-  int32_t *at;                        /* [pixels]: element of a pixel's first tap */
-  void *input;                        /* widened rows */
-  uint8_t *x, *y;                     /* channels-last copies, or NULL */
-  int32_t *sums;
-} unit;
-
-static unit unit_of(const conv_job *job, int64_t index, size_t worker) {
-  const unit_plan *p = &job->p;
+static conv_i8_unit unit_of(const conv_i8_job *job, int64_t index, size_t worker) {
+  const conv_i8_units *p = &job->p;
   char *memory = job->threads + worker * p->thread_bytes;
-  unit u = {.job = job, .sample = index / p->units / p->g.out[0], .depth = index / p->units % p->g.out[0]};
+  conv_i8_unit u = {.job = job, .sample = index / p->units / p->g.out[0], .depth = index / p->units % p->g.out[0]};
   u.first = index % p->units * p->rows;
   u.rows = least(p->rows, p->g.out[1] - u.first);
   u.sums = (int32_t *)(void *)memory;
@@ -168,8 +144,8 @@ static unit unit_of(const conv_job *job, int64_t index, size_t worker) {
 }
 
 /* Input row `row` of the unit, one of the padded ones, at depth `d` of the kernel: its first element, channels last; NULL in the padding. */
-static const uint8_t *source_row(const unit *u, int64_t d, int64_t row) {
-  const unit_plan *p = &u->job->p;
+static const uint8_t *source_row(const conv_i8_unit *u, int64_t d, int64_t row) {
+  const conv_i8_units *p = &u->job->p;
   const kernel_window *g = &p->g;
   int64_t depth = u->depth * g->stride[0] - g->begin[0] + d * g->dilation[0], h = u->first * g->stride[1] - g->begin[1] + row;
   if (row >= p->in_rows || depth < 0 || depth >= g->in[0] || h < 0 || h >= g->in[1]) return NULL;
@@ -178,11 +154,11 @@ static const uint8_t *source_row(const unit *u, int64_t d, int64_t row) {
 }
 
 /* Channels-first x: the unit's rows are transposed, plane positions to pixels. */
-static void gather_rows(const unit *u) {
-  const unit_plan *p = &u->job->p;
+static void gather_rows(const conv_i8_unit *u) {
+  const conv_i8_units *p = &u->job->p;
   const kernel_window *g = &p->g;
   int64_t start = u->first * g->stride[1] - g->begin[1], first = start < 0 ? 0 : start,
-          end = least(start + input_rows(g, u->rows), g->in[1]);
+          end = least(start + unit_rows(p, u->rows), g->in[1]);
   for (int64_t d = 0; d < g->kernel[0] && first < end; d++) {
     int64_t depth = u->depth * g->stride[0] - g->begin[0] + d * g->dilation[0], volume = window_volume(g->in);
     if (depth < 0 || depth >= g->in[0]) continue;
@@ -196,7 +172,7 @@ static void gather_rows(const unit *u) {
 typedef struct span {
   int64_t first, last, lead;
 } span;
-static span row_span(const unit_plan *p) {
+static span row_span(const conv_i8_units *p) {
   const kernel_window *g = &p->g;
   span s = {.first = g->begin[2] < 0 ? -g->begin[2] : 0, .last = least(g->in[2], p->columns - g->begin[2])};
   s.lead = s.first + g->begin[2];
@@ -205,11 +181,11 @@ static span row_span(const unit_plan *p) {
   return s;
 }
 
-static void widen_rows(const unit *u) {
-  const unit_plan *p = &u->job->p;
+static void widen_rows(const conv_i8_unit *u) {
+  const conv_i8_units *p = &u->job->p;
   const kernel_window *g = &p->g;
   const q8_input *x = &u->job->conv->x;
-  int64_t c = g->channels, rows = input_rows(g, u->rows);
+  int64_t c = g->channels, rows = unit_rows(p, u->rows);
   span s = row_span(p);
   for (int64_t i = 0; i < g->kernel[0] * rows; i++) {
     int64_t d = i / rows, row = i % rows;
@@ -228,10 +204,10 @@ static void widen_rows(const unit *u) {
 }
 
 /* Adjacent rows of x, whole and without padding, are one long row. */
-static bool widen_at_once(const unit *u) {
-  const unit_plan *p = &u->job->p;
+static bool widen_at_once(const conv_i8_unit *u) {
+  const conv_i8_units *p = &u->job->p;
   const kernel_window *g = &p->g;
-  int64_t h = u->first * g->stride[1] - g->begin[1], rows = input_rows(g, u->rows);
+  int64_t h = u->first * g->stride[1] - g->begin[1], rows = unit_rows(p, u->rows);
   if (g->kernel[0] != 1 || g->stride[1] > g->kernel[1] || g->begin[2] != 0 || p->columns != g->in[2] || h < 0 || h + rows > g->in[1])
     return false;
   const uint8_t *from = source_row(u, 0, 0);
@@ -242,8 +218,8 @@ static bool widen_at_once(const unit *u) {
 }
 
 /* One pair of rows; pixels are f.ci pairs apart. */
-static void pair_row(const unit *u, const uint8_t *a, const uint8_t *b, int32_t *to) {
-  const unit_plan *p = &u->job->p;
+static void pair_row(const conv_i8_unit *u, const uint8_t *a, const uint8_t *b, int32_t *to) {
+  const conv_i8_units *p = &u->job->p;
   const q8_input *x = &u->job->conv->x;
   int64_t c = p->g.channels, ci = p->f.ci;
   span s = row_span(p);
@@ -263,8 +239,8 @@ static void pair_row(const unit *u, const uint8_t *a, const uint8_t *b, int32_t 
   }
 }
 
-static void pair_rows(const unit *u) {
-  const unit_plan *p = &u->job->p;
+static void pair_rows(const conv_i8_unit *u) {
+  const conv_i8_units *p = &u->job->p;
   int64_t rows = input_rows(&p->g, u->rows);
   for (int64_t row = 0; row < rows; row += 2) {
     const uint8_t *a = source_row(u, 0, row), *b = row + 1 < rows ? source_row(u, 0, row + 1) : NULL;
@@ -278,13 +254,13 @@ static void pair_rows(const unit *u) {
 }
 
 /* Where the unit's outputs go, channels last. */
-static uint8_t *unit_output(const unit *u) {
+uint8_t *npuc_conv_i8_output(const conv_i8_unit *u) {
   const kernel_window *g = &u->job->p.g;
   if (!u->job->conv->y_last) return u->y;
   return (uint8_t *)u->job->conv->y.data + ((u->sample * g->out[0] + u->depth) * g->out[1] + u->first) * g->out[2] * g->out_channels;
 }
 
-static void scatter_rows(const unit *u, int64_t o, int64_t channels) {
+static void scatter_rows(const conv_i8_unit *u, int64_t o, int64_t channels) {
   const kernel_window *g = &u->job->p.g;
   int64_t volume = window_volume(g->out), pixels = u->rows * g->out[2];
   uint8_t *to =
@@ -292,18 +268,10 @@ static void scatter_rows(const unit *u, int64_t o, int64_t channels) {
   u->job->kernels->transpose_i8(u->y + o, (size_t)g->out_channels, (size_t)pixels, (size_t)channels, to, (size_t)volume);
 }
 
-/* Channels [o, o + channels) of y as block `block` (of all groups). */
-typedef struct block {
-  int64_t index, group, o;
-  int width, channels;
-  rule_i8 rule;
-  const int32_t *weights, *bias;
-} block;
-
-static block block_of(const conv_job *job, int64_t index) {
+conv_i8_block npuc_conv_i8_block(const conv_i8_job *job, int64_t index) {
   const conv_i8_form *f = &job->p.f;
   int64_t co = f->depthwise ? job->conv->g.out_channels : f->co, within = index % f->blocks;
-  block b = {.index = index, .group = index / f->blocks, .width = conv_i8_width(f->co, within)};
+  conv_i8_block b = {.index = index, .group = index / f->blocks, .width = conv_i8_width(f->co, within)};
   b.channels = (int)least(b.width, co - within * I8_WIDE);
   b.o = b.group * co + within * I8_WIDE;
   b.rule = (rule_i8){.kind = job->kind,
@@ -318,13 +286,14 @@ static block block_of(const conv_job *job, int64_t index) {
   return b;
 }
 
-static void finish(const unit *u, const block *b, int64_t pixel, int64_t n) {
+static void finish(const conv_i8_unit *u, const conv_i8_block *b, int64_t pixel, int64_t n) {
   size_t channels = (size_t)u->job->conv->g.out_channels;
-  u->job->kernels->rule_i8(&b->rule, u->sums, (size_t)n, b->width, b->channels, unit_output(u) + (size_t)pixel * channels + b->o, channels);
+  u->job->kernels->rule_i8(&b->rule, u->sums, (size_t)n, b->width, b->channels, npuc_conv_i8_output(u) + (size_t)pixel * channels + b->o,
+                           channels);
 }
 
-static void dense_block(const unit *u, const block *b) {
-  const unit_plan *p = &u->job->p;
+static void dense_block(const conv_i8_unit *u, const conv_i8_block *b) {
+  const conv_i8_units *p = &u->job->p;
   int64_t pixels = u->rows * p->g.out[2];
   const int16_t *x = (const int16_t *)u->input + b->group * p->f.ci;
   sums_i8 t = {.width = b->width,
@@ -345,8 +314,8 @@ static void dense_block(const unit *u, const block *b) {
   }
 }
 
-static void depthwise_block(const unit *u, const block *b) {
-  const unit_plan *p = &u->job->p;
+static void depthwise_block(const conv_i8_unit *u, const conv_i8_block *b) {
+  const conv_i8_units *p = &u->job->p;
   const kernel_window *g = &p->g;
   int64_t columns = g->out[2];
   depthwise_i8 t = {.step = (size_t)(g->stride[2] * p->f.ci), .width = b->width, .weights_step = (size_t)p->f.co, .bias = b->bias};
@@ -369,8 +338,8 @@ static void depthwise_block(const unit *u, const block *b) {
   }
 }
 
-static void fill_pixels(const unit *u) {
-  const unit_plan *p = &u->job->p;
+static void fill_pixels(const conv_i8_unit *u) {
+  const conv_i8_units *p = &u->job->p;
   const kernel_window *g = &p->g;
   int32_t *at = u->at;
   for (int64_t row = 0; row < u->rows; row++) {
@@ -379,22 +348,32 @@ static void fill_pixels(const unit *u) {
   }
 }
 
+static void scatter_block(const conv_i8_unit *u, int64_t index) {
+  conv_i8_block b = npuc_conv_i8_block(u->job, index);
+  scatter_rows(u, b.o, b.channels);
+}
+
 static void run_units(void *context, size_t begin, size_t end, size_t worker) {
-  const conv_job *job = context;
+  const conv_i8_job *job = context;
   const conv_i8_form *f = &job->p.f;
   int64_t blocks = f->groups * f->blocks;
   for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
-    unit u = unit_of(job, i / job->p.parts, worker);
+    conv_i8_unit u = unit_of(job, i / job->p.parts, worker);
     int64_t part = i % job->p.parts, first = part * blocks / job->p.parts, last = (part + 1) * blocks / job->p.parts;
     if (!job->conv->x_last) gather_rows(&u);
     if (f->depthwise) {
       pair_rows(&u);
     } else {
-      fill_pixels(&u);
+      if (!f->winograd) fill_pixels(&u);
       if (!widen_at_once(&u)) widen_rows(&u);
     }
+    if (f->winograd) {
+      npuc_winograd_i8(&u, first, last);
+      for (int64_t b = first; b < last && !job->conv->y_last; b++) scatter_block(&u, b);
+      continue;
+    }
     for (int64_t b = first; b < last; b++) {
-      block now = block_of(job, b);
+      conv_i8_block now = npuc_conv_i8_block(job, b);
       if (f->depthwise) {
         depthwise_block(&u, &now);
       } else {
@@ -406,7 +385,7 @@ static void run_units(void *context, size_t begin, size_t end, size_t worker) {
 }
 
 void npuc_conv_i8(const kernel_set *kernels, thread_pool *pool, const conv_i8 *conv, void *scratch) {
-  conv_job job = {.kernels = kernels, .conv = conv};
+  conv_i8_job job = {.kernels = kernels, .conv = conv};
   (void)plan_units(conv, npuc_pool_threads(pool), &job.p);
   size_t padded = (size_t)(job.p.f.groups * job.p.f.blocks * I8_WIDE), bytes = align64((int64_t)padded * 4);
   char *memory = scratch;

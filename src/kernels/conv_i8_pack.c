@@ -11,6 +11,14 @@ static int64_t merged(const kernel_window *g) {
   return n;
 }
 
+/* Whole vectors of input channels, and sums that fit when they are four times as large: 4 * 9 * C * 255 * 128 < 2^31. */
+static bool is_winograd(const kernel_window *g) {
+  for (int a = 0; a < WINDOW_AXES; a++) {
+    if (g->kernel[a] != (a ? 3 : 1) || g->stride[a] != 1 || g->dilation[a] != 1) return false;
+  }
+  return g->channels % 16 == 0 && g->channels <= 1824;
+}
+
 conv_i8_form npuc_conv_i8_form(const kernel_window *g) {
   int64_t volume = window_volume(g->kernel);
   conv_i8_form f = {.depthwise =
@@ -28,6 +36,8 @@ conv_i8_form npuc_conv_i8_form(const kernel_window *g) {
     f.whole_rows = f.groups == 1 && g->dilation[2] == 1;
     f.runs = f.whole_rows ? volume / g->kernel[2] : volume;
     f.pairs = ((f.whole_rows ? g->kernel[2] : 1) * f.ci + 1) / 2;
+    f.winograd = f.groups == 1 && is_winograd(g);
+    if (f.winograd) f.runs = 16, f.pairs = f.ci / 2;
     f.group_weights = f.runs * f.pairs * conv_i8_padded(f.co);
   }
   f.blocks = (f.co + I8_WIDE - 1) / I8_WIDE;
@@ -72,6 +82,28 @@ static void pack_dense(const packer *p, int32_t *out) {
   }
 }
 
+/* Element (i, j) of G' g G'^T, G' the rows (2 0 0), (1 1 1), (1 -1 1), (0 0 2): four times Winograd's G g G^T, in integers. */
+static int32_t winograd_weight(const packer *p, int64_t o, int64_t c, int64_t i, int64_t j) {
+  static const int32_t rows[4][3] = {{2, 0, 0}, {1, 1, 1}, {1, -1, 1}, {0, 0, 2}};
+  if (o >= p->f.co) return 0;
+  int32_t sum = 0;
+  for (int k = 0; k < 9; k++) sum += rows[i][k / 3] * rows[j][k % 3] * p->w[(o * p->f.ci + c) * 9 + k];
+  return sum;
+}
+
+static void pack_winograd(const packer *p, int32_t *out) {
+  for (int64_t block = 0; block < p->f.blocks; block++) {
+    int64_t width = conv_i8_width(p->f.co, block);
+    for (int64_t k = 0; k < p->f.runs * p->f.pairs; k++) {
+      int64_t position = k / p->f.pairs, c = k % p->f.pairs * 2;
+      for (int64_t i = 0; i < width; i++) {
+        int64_t o = block * I8_WIDE + i;
+        *out++ = pair_of(winograd_weight(p, o, c, position / 4, position % 4), winograd_weight(p, o, c + 1, position / 4, position % 4));
+      }
+    }
+  }
+}
+
 static int32_t row_weight(const packer *p, int64_t channel, int64_t row, int64_t column) {
   const kernel_window *g = p->g;
   if (channel >= g->channels || row < 0 || row >= g->kernel[1]) return 0;
@@ -91,6 +123,8 @@ void npuc_conv_i8_pack(const kernel_window *g, const int8_t *w, int32_t *out_pac
   packer p = {g, npuc_conv_i8_form(g), w};
   if (p.f.depthwise) {
     pack_depthwise(&p, out_packed);
+  } else if (p.f.winograd) {
+    pack_winograd(&p, out_packed);
   } else {
     pack_dense(&p, out_packed);
   }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside conv_i8.c and conv_i8_pack.c: how a convolution is cut up. Depthwise ones pair two rows of a channel; all others are dense,
+/* Inside conv_i8.c, conv_i8_pack.c and winograd_i8.c: how a convolution is cut up. Depthwise ones pair two rows of a channel; all others are dense,
  * and small groups are merged to dense ones with zeros between, so that a vector of output channels is full. */
 #ifndef NPUC_KERNELS_CONV_I8_PLAN_H
 #define NPUC_KERNELS_CONV_I8_PLAN_H
 
-#include "kernels/int8.h"
-#include "kernels/window.h"
+#include "kernels/conv_i8.h"
 
 /* What weights are packed by. */
 typedef struct conv_i8_form {
   bool depthwise;
+  bool winograd;          /* 3x3 without stride: runs are the 16 positions of a tile */
   int64_t groups, ci, co; /* merged groups, channels of each; depthwise: 1 and the padded channels */
   int64_t blocks;         /* of 16 channels in a group, the last of 8 where no more are left */
   int64_t runs, pairs;    /* of a group's taps; depthwise: taps of the two parities of the first row */
@@ -21,5 +21,52 @@ conv_i8_form npuc_conv_i8_form(const kernel_window *g);
 /* Channels of a block as kernels see it. */
 static inline int conv_i8_width(int64_t co, int64_t block) { return co - block * I8_WIDE > I8_NARROW ? I8_WIDE : I8_NARROW; }
 static inline int64_t conv_i8_padded(int64_t channels) { return (channels + I8_NARROW - 1) / I8_NARROW * I8_NARROW; }
+
+typedef struct conv_i8_units {
+  kernel_window g; /* 1x1 without stride: a pixel is a row */
+  conv_i8_form f;
+  int64_t rows, units;      /* output rows of a unit, units of a plane of rows */
+  int64_t parts;            /* of the channel blocks */
+  int64_t in_rows, columns; /* padded input of a unit */
+  int64_t pitch;            /* elements of a padded input row: int16, or pairs of them when depthwise */
+  size_t at_bytes, row_bytes, x_bytes, y_bytes, thread_bytes, shared_bytes;
+} conv_i8_units;
+
+/* What a call prepares for all units. */
+typedef struct conv_i8_job {
+  const kernel_set *kernels;
+  const conv_i8 *conv;
+  conv_i8_units p;
+  rule_kind kind;
+  int32_t *bias, *m, *s; /* [blocks of all groups, 16] */
+  int32_t *offsets;      /* [runs]; depthwise: [taps of parity 0], [taps of parity 1] */
+  char *threads;
+} conv_i8_job;
+
+/* One unit at work. */
+typedef struct conv_i8_unit {
+  const conv_i8_job *job;
+  int64_t sample, depth, first, rows; /* output rows */
+  int32_t *at;                        /* [pixels]: element of a pixel's first tap */
+  void *input;                        /* widened rows */
+  uint8_t *x, *y;                     /* channels-last copies, or NULL */
+  int32_t *sums;
+} conv_i8_unit;
+
+/* Channels [o, o + channels) of y as block `block` (of all groups). */
+typedef struct conv_i8_block {
+  int64_t index, group, o;
+  int width, channels;
+  rule_i8 rule;
+  const int32_t *weights, *bias;
+} conv_i8_block;
+
+conv_i8_block npuc_conv_i8_block(const conv_i8_job *job, int64_t index);
+/* Where the unit's outputs go, channels last. */
+uint8_t *npuc_conv_i8_output(const conv_i8_unit *u);
+
+/* winograd_i8.c: blocks [first, last) of a unit whose rows are widened. Scratch (at conv_i8_unit.at) in bytes. */
+void npuc_winograd_i8(const conv_i8_unit *u, int64_t first, int64_t last);
+int64_t npuc_winograd_i8_scratch(const conv_i8_form *f);
 
 #endif

@@ -44,6 +44,12 @@ typedef struct depthwise_i8 {
 } depthwise_i8;
 typedef void depthwise_i8_kernel(const depthwise_i8 *t);
 
+/* Winograd's F(2x2, 3x3), exact in integers (Lavin and Gray 2015). in: v[position * step + c] = (B^T d B)[position][c] of the 4 x 4 pixels d at
+ * x, rows `pitch` apart; channels a multiple of 16, |d| <= 255. out: from m[position * step + i], four times the sums' products,
+ * sums[p][i] = bias[i] + (A^T m A)[p][i] / 4 of the 2 x 2 pixels p: top[0], top[1], bottom[0], bottom[1], each [width]. */
+typedef void winograd_in_i8_kernel(const int16_t *x, size_t pitch, size_t channels, int16_t *v, size_t step);
+typedef void winograd_out_i8_kernel(const int32_t *m, size_t step, const int32_t *bias, int width, int32_t *top, int32_t *bottom);
+
 /* RULE of docs/numerics.md with a multiplier and shift for each channel. */
 typedef enum rule_kind {
   RULE_SHORT, /* 0 <= M < 2^15, 17 <= s <= 47: 32-bit arithmetic */

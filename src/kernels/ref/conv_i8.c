@@ -36,6 +36,28 @@ void npuc_i8_depthwise__scalar(const depthwise_i8 *t) {
   }
 }
 
+void npuc_i8_winograd_in__scalar(const int16_t *x, size_t pitch, size_t channels, int16_t *v, size_t step) {
+  static const int rows[4][4] = {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}};
+  for (size_t c = 0; c < channels; c++) {
+    for (size_t i = 0; i < 16; i++) {
+      int32_t sum = 0;
+      for (size_t k = 0; k < 16; k++) sum += rows[i / 4][k / 4] * rows[i % 4][k % 4] * x[k / 4 * pitch + k % 4 * channels + c];
+      v[i * step + c] = (int16_t)sum;
+    }
+  }
+}
+
+void npuc_i8_winograd_out__scalar(const int32_t *m, size_t step, const int32_t *bias, int width, int32_t *top, int32_t *bottom) {
+  static const int rows[2][4] = {{1, 1, 1, 0}, {0, 1, -1, -1}};
+  for (int i = 0; i < width; i++) {
+    for (int p = 0; p < 4; p++) {
+      uint32_t sum = 0;
+      for (size_t k = 0; k < 16; k++) sum += (uint32_t)(rows[p / 2][k / 4] * rows[p % 2][k % 4]) * (uint32_t)m[k * step + (size_t)i];
+      (p < 2 ? top : bottom)[p % 2 * width + i] = bias[i] + (int32_t)sum / 4;
+    }
+  }
+}
+
 void npuc_i8_rule__scalar(const rule_i8 *r, const int32_t *sums, size_t pixels, int width, int channels, uint8_t *y, size_t pitch) {
   q8_output out = {.zero_point = r->zero_point, .lo = r->lo, .hi = r->hi};
   for (size_t p = 0; p < pixels; p++) {

@@ -279,6 +279,8 @@ static void compare_accumulate_i8(const char *name, accumulate_i8_kernel *fast, 
 COMPARED_WHOLE(conv_tile)
 COMPARED_WHOLE(sums_i8)
 COMPARED_WHOLE(depthwise_i8)
+COMPARED_WHOLE(winograd_in_i8)
+COMPARED_WHOLE(winograd_out_i8)
 COMPARED_WHOLE(rule_i8)
 COMPARED_WHOLE(widen_i8)
 COMPARED_WHOLE(pair_i8)

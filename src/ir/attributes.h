@@ -3,6 +3,8 @@
 #ifndef NPUC_IR_ATTRIBUTES_H
 #define NPUC_IR_ATTRIBUTES_H
 
+#include <float.h>
+
 #include "ir/op.h"
 
 /* Sliding windows: Conv, pools and their integer forms. After `complete`: auto_pad is "NOTSET", lists have one entry per spatial axis
@@ -95,6 +97,95 @@ typedef struct bitshift_attributes {
 typedef struct mod_attributes {
   int64_t fmod;
 } mod_attributes;
+
+typedef struct scatter_attributes {
+  int64_t axis; /* ScatterElements */
+  const char *reduction;
+} scatter_attributes;
+typedef struct gathernd_attributes {
+  int64_t batch_dims;
+} gathernd_attributes;
+typedef struct tensorscatter_attributes {
+  int64_t axis;
+  const char *mode;
+} tensorscatter_attributes;
+#define COMPRESS_FLAT INT64_MIN /* Compress, Unique: no axis */
+typedef struct compress_attributes {
+  int64_t axis;
+} compress_attributes;
+typedef struct unique_attributes {
+  int64_t axis, sorted;
+} unique_attributes;
+typedef struct blocksize_attributes {
+  int64_t blocksize;
+  const char *mode; /* DCR, CRD */
+} blocksize_attributes;
+typedef struct reversesequence_attributes {
+  int64_t batch_axis, time_axis;
+} reversesequence_attributes;
+typedef struct trilu_attributes {
+  int64_t upper;
+} trilu_attributes;
+typedef struct axes_attributes {
+  int_list axes;
+} axes_attributes; /* CenterCropPad, MeanVarianceNormalization */
+typedef struct eyelike_attributes {
+  int64_t dtype, k;
+} eyelike_attributes;
+typedef struct stash_attributes {
+  int64_t stash_type;
+} stash_attributes;
+typedef struct cumulative_attributes {
+  int64_t exclusive, reverse;
+} cumulative_attributes;
+typedef struct topk_attributes {
+  int64_t axis, largest, sorted;
+} topk_attributes;
+
+typedef struct layernorm_attributes {
+  int64_t axis;
+  float epsilon;
+  int64_t stash_type;
+} layernorm_attributes; /* LayerNormalization, RMSNormalization */
+typedef struct groupnorm_attributes {
+  int64_t num_groups;
+  float epsilon;
+  int64_t stash_type;
+} groupnorm_attributes;
+typedef struct epsilon_attributes {
+  float epsilon;
+} epsilon_attributes; /* InstanceNormalization */
+typedef struct lpnorm_attributes {
+  int64_t axis, p;
+} lpnorm_attributes;
+typedef struct lrn_attributes {
+  int64_t size;
+  float alpha, beta, bias;
+} lrn_attributes;
+#define LOSS_IGNORES_NONE INT64_MIN
+typedef struct loss_attributes {
+  int64_t ignore_index;
+  const char *reduction; /* none, sum, mean */
+} loss_attributes;
+
+#define ABSENT_FLOAT (-FLT_MAX) /* a float attribute without a default that the file leaves out */
+typedef struct attention_attributes {
+  int64_t is_causal, q_num_heads, kv_num_heads;
+  float scale, softcap;
+  int64_t softmax_precision, qk_matmul_output_mode, left_window_size, right_window_size;
+} attention_attributes;
+typedef struct rotary_attributes {
+  int64_t interleaved, num_heads, rotary_embedding_dim;
+} rotary_attributes;
+typedef struct linearattention_attributes {
+  int64_t q_num_heads, kv_num_heads;
+  const char *update_rule;
+  float scale;
+  int64_t chunk_size;
+} linearattention_attributes;
+typedef struct activation_attributes {
+  const char *activation;
+} activation_attributes; /* CausalConvWithState */
 
 /* -- integer module (docs/numerics.md). y = clamp(y_zero_point + ((acc*M + (s ? 2^(s-1) : 0)) >> s), lo, hi) -- */
 typedef struct qconv_attributes { /* inputs x, w, bias, M, s */

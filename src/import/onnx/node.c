@@ -358,7 +358,7 @@ npuc_status npuc_onnx_add_node(onnx_source *s, onnx_node *n) {
   added->place_reason = n->place_reason;
   NPUC_TRY(set_attributes(s, n, op, added->attributes));
   const onnx_attribute *axis = npuc_onnx_attribute(n, "axis");
-  if (s->opset < 13 && (added->op == npuc_op(OP_SOFTMAX) || added->op == npuc_op(OP_LOGSOFTMAX))) {
+  if (s->opset < 13 && (node_is(added, OP_SOFTMAX) || node_is(added, OP_LOGSOFTMAX) || node_is(added, OP_HARDMAX))) {
     s->softmaxes =
         npuc_arena_grow(s->scratch, s->softmaxes, s->n_softmaxes, s->n_softmaxes + 1, sizeof *s->softmaxes, &s->softmaxes_capacity);
     s->softmaxes[s->n_softmaxes++] = (legacy_softmax){added, axis ? axis->i : 1};

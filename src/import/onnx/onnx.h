@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ONNX files in and out. In: opset 7 to 28, normalized to 28, weights are views into the mapped file or its external data. Out: deterministic, lowest opset
+/* ONNX files in and out. In: opset 1 to 28, normalized to 28, weights are views into the mapped file or its external data. Out: deterministic, lowest opset
  * from 21 up that has every operator version used, valid under onnx.checker with full shape inference. */
 #ifndef NPUC_IMPORT_ONNX_ONNX_H
 #define NPUC_IMPORT_ONNX_ONNX_H

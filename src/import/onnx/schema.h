@@ -90,7 +90,7 @@ typedef enum onnx_attribute_type {
   ONNX_SPARSE = 11
 } onnx_attribute_type;
 
-enum { ONNX_OLDEST_IR = 3, ONNX_NEWEST_IR = 14, ONNX_OLDEST_OPSET = 7, ONNX_NEWEST_OPSET = 28, ONNX_OLDEST_WRITTEN = 21 };
+enum { ONNX_OLDEST_IR = 3, ONNX_NEWEST_IR = 14, ONNX_OLDEST_OPSET = 1, ONNX_NEWEST_OPSET = 28, ONNX_OLDEST_WRITTEN = 21 };
 
 /* Keys of metadata_props that are ours. */
 #define META_PLACE "npuc.place"

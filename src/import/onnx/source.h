@@ -89,6 +89,8 @@ npuc_status npuc_onnx_add_node(onnx_source *s, onnx_node *n) NPUC_MUST_USE;
 
 /* Brings the node to opset 28's form. */
 npuc_status npuc_onnx_upgrade(onnx_source *s, onnx_node *n) NPUC_MUST_USE;
+/* The same for opsets 1 to 6, as far as 7's form. */
+npuc_status npuc_onnx_upgrade_early(onnx_source *s, onnx_node *n) NPUC_MUST_USE;
 /* What can only be upgraded when ranks are known. Infers the graph when there is such a node. */
 npuc_status npuc_onnx_upgrade_inferred(onnx_source *s) NPUC_MUST_USE;
 

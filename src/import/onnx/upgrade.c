@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opsets 7 to 27 brought to 28's form, node by node as they are read. A row says: a node of this type from an opset before `before` is passed through `run`; rows
+/* Opsets 7 to 27 (older ones: upgrade_early.c) brought to 28's form, node by node as they are read. A row says: a node of this type from an opset before `before` is passed through `run`; rows
  * of one type apply in order. What only widened (more types, new attributes whose default is the old behaviour) needs no row.
  *
  *   attributes that became inputs   Squeeze, Unsqueeze, ReduceSum (13), the other reductions (18), Slice (10), Pad, Clip (11), Split (13), Dropout (12)
  *   attributes that went away       BatchNormalization's spatial (9)
  *   outputs that went away          BatchNormalization's statistics of training (14), Dropout's mask of the data's type (10)
  *   Split without sizes (18)        num_outputs says how many
- *   Softmax, LogSoftmax (13)        normalized over all axes from `axis` on, seen as one: see upgrade_softmax
+ *   Softmax, LogSoftmax, Hardmax (13)        normalized over all axes from `axis` on, seen as one: see upgrade_softmax
  */
 #include <math.h>
 #include <stdlib.h>
@@ -134,6 +134,22 @@ static npuc_status upgrade_spatial(onnx_source *s, onnx_node *n) {
   return NPUC_OK;
 }
 
+/* Its present name. */
+static npuc_status upgrade_scatter(onnx_source *s, onnx_node *n) {
+  (void)s;
+  n->type = "ScatterElements";
+  return NPUC_OK;
+}
+
+static npuc_status upgrade_topk(onnx_source *s, onnx_node *n) {
+  NPUC_TRY(require(s, n, "k"));
+  const onnx_attribute *a = npuc_onnx_attribute(n, "k");
+  NPUC_TRY(expect(s, n, a, ONNX_INT));
+  npuc_onnx_set_input(s, n, 1, add_ints(s, n, "k", &a->i, 1));
+  npuc_onnx_remove_attribute(n, "k");
+  return NPUC_OK;
+}
+
 static const struct upgrade_row {
   const char *type;
   int64_t before;
@@ -155,10 +171,12 @@ static const struct upgrade_row {
     {"ReduceProd", 18, upgrade_axes},
     {"ReduceSum", 13, upgrade_axes},
     {"ReduceSumSquare", 18, upgrade_axes},
+    {"Scatter", 11, upgrade_scatter},
     {"Slice", 10, upgrade_slice},
     {"Split", 13, upgrade_split_sizes},
     {"Split", 18, upgrade_split_count},
     {"Squeeze", 13, upgrade_axes},
+    {"TopK", 10, upgrade_topk},
     {"Unsqueeze", 13, upgrade_unsqueeze},
 };
 
@@ -197,6 +215,7 @@ static npuc_status upgrade_constant(onnx_source *s, onnx_node *n) {
 npuc_status npuc_onnx_upgrade(onnx_source *s, onnx_node *n) {
   if (n->domain[0]) return NPUC_OK;
   if (strcmp(n->type, "Constant") == 0) return upgrade_constant(s, n);
+  if (s->opset < 7) NPUC_TRY(npuc_onnx_upgrade_early(s, n));
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (s->opset < rows[i].before && strcmp(rows[i].type, n->type) == 0) NPUC_TRY(rows[i].run(s, n));
   }

@@ -125,9 +125,6 @@ static npuc_status bitshift_verify(diag *d, const node *n) {
 static npuc_status mod_verify(diag *d, const node *n) {
   int64_t by_fmod = NPUC_ATTRS(mod_attributes, n)->fmod;
   NPUC_TRY(npuc_verify_flag(d, n, "fmod", by_fmod));
-  if (npuc_dtype_kind(n->inputs[0]->type) == KIND_FLOAT && !by_fmod) {
-    return npuc_op_fail(d, n, NPUC_DIAG_E0440, "fmod", "0 given; floats need 1");
-  }
   return number_verify(d, n);
 }
 

@@ -35,7 +35,7 @@ static const wanted models[] = {
     {"undefined_output", NPUC_BAD_INPUT, NPUC_DIAG_E0417, "yy", "'yy'"},
     {"assigned_twice", NPUC_BAD_INPUT, NPUC_DIAG_E0416, "again", "'y'"},
     {"no_outputs", NPUC_BAD_INPUT, NPUC_DIAG_E0301, NULL, "no outputs"},
-    {"opset_6", NPUC_UNSUPPORTED, NPUC_DIAG_E0303, NULL, "opset 6"},
+    {"opset_0", NPUC_UNSUPPORTED, NPUC_DIAG_E0303, NULL, "opset 0"},
     {"opset_29", NPUC_UNSUPPORTED, NPUC_DIAG_E0303, NULL, "opset 29"},
     {"ir_2", NPUC_UNSUPPORTED, NPUC_DIAG_E0302, NULL, "IR version 2"},
     {"ir_99", NPUC_UNSUPPORTED, NPUC_DIAG_E0302, NULL, "IR version 99"},

@@ -19,6 +19,10 @@ if(NPUC_SANITIZE)
   add_link_options(${npuc_sanitize_flags})
 endif()
 
+if(NPUC_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 # Build facts for --version. Only the files that include base/build_info.h are rebuilt when the commit changes.
 find_package(Git QUIET)
 set(NPUC_COMMIT "unknown")

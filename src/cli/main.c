@@ -8,6 +8,7 @@
 
 #include "base/cpu.h"
 #include "cli/cli.h"
+#include "formats/json.h"
 #include "base/build_info.h"
 
 /* A signal only sets this: the work polls it (progress.cancelled), cleans up and reports E0005. */
@@ -124,6 +125,7 @@ static npuc_status version(bool json) {
 
 int main(int argc, char **argv) {
   npuc_set_oom_handler(on_oom);
+  npuc_json_prepare();
   install_signals();
   size_t n_commands;
   const command *const *commands = npuc_cli_commands(&n_commands);

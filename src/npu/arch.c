@@ -2,8 +2,9 @@
 /* Hardware description from a target's JSON file. */
 #include "npu/arch.h"
 
-#include <jansson.h>
 #include <string.h>
+
+#include "formats/json.h"
 
 static bool read_number(const json_t *hardware, const char *key, uint32_t *out_value) {
   const json_t *item = json_object_get(hardware, key);
@@ -37,10 +38,9 @@ static npuc_status read_hardware(diag *d, const char *path, const json_t *root, 
 }
 
 npuc_status npuc_npu_arch_load(diag *d, arena *a, const char *path, npu_arch *out_arch) {
-  json_error_t error;
-  json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+  json_t *root;
   const diag_place place = {.file = path};
-  if (!root) return npuc_fail(d, NPUC_DIAG_E0801, &place, "line %d: %s", error.line, error.text);
+  NPUC_TRY(npuc_json_read(d, path, NPUC_DIAG_E0801, &root));
   npu_arch arch = {0};
   npuc_status status;
   const char *kind = json_string_value(json_object_get(root, "kind"));

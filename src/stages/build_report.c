@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/json.h"
 #include "report/graph_json.h"
 #include "report/machine.h"
 #include "report/page.h"
@@ -108,10 +109,7 @@ npuc_status npuc_build_report_load(build *b, const char *target, json_t **out_re
   *out_report = NULL;
   if (npuc_build_record(b, STAGE_VERIFY, target)) {
     const char *path = npuc_path_join(b->arena, npuc_build_path(b, STAGE_VERIFY, target), "report.json");
-    json_error_t error;
-    *out_report = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (!*out_report) return npuc_fail(b->diag, NPUC_DIAG_E0904, &(diag_place){.file = path}, "line %d: %s", error.line, error.text);
-    return NPUC_OK;
+    return npuc_json_read(b->diag, path, NPUC_DIAG_E0904, out_report);
   }
   *out_report = npuc_build_report(b, target);
   return npuc_build_report_observe(b, target, *out_report);

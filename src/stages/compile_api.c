@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "formats/json.h"
 #include "stages/stages.h"
 
 void npuc_compile_options_init(npuc_compile_options *out_options) {
@@ -67,6 +68,7 @@ static npuc_status check(diag *d, const npuc_compile_options *o) {
 }
 
 npuc_status npuc_compile(const npuc_compile_options *options) {
+  npuc_json_prepare();
   diag *d = npuc_diag_create(NULL, NULL);
   if (!d) return NPUC_ENVIRONMENT;
   arena *a = npuc_arena_create();

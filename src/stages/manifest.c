@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "formats/json.h"
 #include "npuc/library.h"
 #include "stages/build.h"
 
@@ -56,8 +57,8 @@ static bool is_ours(const json_t *manifest) {
 
 bool npuc_build_is(const char *path) {
   arena *a = npuc_arena_create();
-  json_t *manifest = json_load_file(npuc_path_join(a, path, "manifest.json"), JSON_REJECT_DUPLICATES, NULL);
-  bool ours = manifest && is_ours(manifest);
+  json_t *manifest;
+  bool ours = npuc_json_read(NULL, npuc_path_join(a, path, "manifest.json"), NPUC_DIAG_E0904, &manifest) == NPUC_OK && is_ours(manifest);
   json_decref(manifest);
   npuc_arena_destroy(a);
   return ours;
@@ -132,9 +133,7 @@ static npuc_status load_manifest(build *b) {
     b->manifest = fresh_manifest();
     return npuc_build_save(b); /* the folder is ours from the first moment */
   }
-  json_error_t error;
-  b->manifest = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-  if (!b->manifest) return npuc_fail(b->diag, NPUC_DIAG_E0904, &(diag_place){.file = path}, "line %d: %s", error.line, error.text);
+  NPUC_TRY(npuc_json_read(b->diag, path, NPUC_DIAG_E0904, &b->manifest));
   if (!is_ours(b->manifest) || !json_is_object(json_object_get(b->manifest, "stages")) ||
       !json_is_object(json_object_get(b->manifest, "options")))
     return npuc_fail(b->diag, NPUC_DIAG_E0901, &(diag_place){.file = b->path}, "its manifest.json is not one of npuc; nothing was written");
@@ -162,12 +161,16 @@ npuc_status npuc_build_look(diag *d, arena *a, const char *path, build **out_bui
   build *b = NPUC_NEW(a, build);
   *b = (build){.path = npuc_arena_str(a, path), .arena = a, .diag = d, .lock = -1, .controls = {.limit = -1}};
   *out_build = NULL;
-  if (!npuc_build_is(path)) {
+  if (!npuc_path_exists(npuc_path_join(a, path, "manifest.json"))) {
     npuc_status status = npuc_fail(d, NPUC_DIAG_E0903, &(diag_place){.file = path}, "there is no build in that place");
     npuc_fix(d, "npuc compile MODEL -t refnpu-n16 -o %s", path);
     return status;
   }
-  NPUC_TRY(load_manifest(b));
+  npuc_status status = load_manifest(b);
+  if (status != NPUC_OK) {
+    npuc_build_close(b);
+    return status;
+  }
   *out_build = b;
   return NPUC_OK;
 }

@@ -3,14 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <jansson.h>
 
+#include "formats/json.h"
 #include "passes/names.h"
 #include "stages/build.h"
-
-static json_t *load_manifest(arena *a, const char *folder) {
-  return json_load_file(npuc_path_join(a, folder, "manifest.json"), JSON_REJECT_DUPLICATES, NULL);
-}
 
 /* The main output of a stage as recorded: its first file. */
 static const char *recorded_file(arena *a, const char *folder, json_t *record) {
@@ -59,7 +55,8 @@ static npuc_status pick_stage(diag *d, json_t *stages, const char *label, const 
 }
 
 static npuc_status find_in_build(diag *d, arena *a, const char *folder, const char *stage, opened_model *m) {
-  json_t *manifest = load_manifest(a, folder);
+  json_t *manifest;
+  NPUC_TRY(npuc_json_read(d, npuc_path_join(a, folder, "manifest.json"), NPUC_DIAG_E0904, &manifest));
   json_t *stages = json_object_get(manifest, "stages"), *record = NULL;
   npuc_status status = NPUC_OK;
   if (stage)

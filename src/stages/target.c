@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/map.h"
+#include "formats/json.h"
 
 #ifndef NPUC_INSTALLED_SHARE
 #define NPUC_INSTALLED_SHARE "/usr/local/share/npuc"
@@ -69,11 +70,7 @@ npuc_status npuc_target_open(diag *d, arena *a, const char *name, target_file *o
   NPUC_TRY(targets_folder(d, a, &folder));
   out_target->name = npuc_arena_str(a, name);
   out_target->path = npuc_arena_printf(a, "%s/%s.json", folder, name);
-  json_error_t error;
-  out_target->description = json_load_file(out_target->path, JSON_REJECT_DUPLICATES, &error);
-  if (!out_target->description)
-    return npuc_fail(d, NPUC_DIAG_E0904, &(diag_place){.file = out_target->path}, "line %d: %s", error.line, error.text);
-  return NPUC_OK;
+  return npuc_json_read(d, out_target->path, NPUC_DIAG_E0904, &out_target->description);
 }
 
 void npuc_target_close(target_file *t) {

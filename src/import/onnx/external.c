@@ -26,6 +26,7 @@ static npuc_status check_inside(onnx_source *s, const diag_place *place, const c
   if (!s->real_folder || !real) {
     int error = errno;
     free(real);
+    if (error == ENOMEM) return npuc_fail(s->d, NPUC_DIAG_E0002, place, "the name of external data file '%s' cannot be resolved", where);
     npuc_status status = npuc_fail(s->d, NPUC_DIAG_E0306, place, "external data file '%s': %s", where, strerror(error));
     npuc_fix(s->d, "copy '%s' into '%s' (it was written beside the model by its exporter)", where, s->folder);
     return status;

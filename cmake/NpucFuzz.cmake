@@ -9,11 +9,11 @@ endif()
 add_library(npuc_fuzz_support OBJECT ${npuc_fuzz_support})
 target_link_libraries(npuc_fuzz_support PRIVATE npuc_test_settings)
 
-# Functions of ours and of others that open files by name: tests/fuzz/support/files.c has them in memory.
+# What opens files by name: tests/fuzz/support/files.c has them in memory.
 set(npuc_fuzz_wrapped
   npuc_file_map npuc_file_retain npuc_file_release npuc_file_bytes npuc_file_size npuc_file_path npuc_file_drop npuc_path_exists npuc_path_is_dir
   npuc_dir_list npuc_writer_create npuc_writer_write npuc_writer_printf npuc_writer_offset npuc_writer_commit npuc_writer_abandon npuc_file_write_all
-  json_load_file unzOpen64 realpath)
+  realpath)
 list(TRANSFORM npuc_fuzz_wrapped PREPEND "LINKER:--wrap=")
 
 # The commands without the program's main.

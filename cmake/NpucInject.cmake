@@ -8,6 +8,7 @@ if(NOT NPUC_SANITIZE AND TARGET npuc)
   add_executable(inject_demo "${PROJECT_SOURCE_DIR}/tests/inject/demo.c")
   target_include_directories(inject_demo PRIVATE "${PROJECT_SOURCE_DIR}/include")
   target_link_libraries(inject_demo PRIVATE npuc_flags)
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/scratch")
   function(npuc_add_injection name stride)
     add_test(NAME inject/${name} COMMAND inject_demo $<TARGET_FILE:npuc> $<TARGET_FILE:inject_preload> "${PROJECT_SOURCE_DIR}/examples/demo"
       "${PROJECT_BINARY_DIR}/scratch/inject-${name}" ${stride} ${ARGN})

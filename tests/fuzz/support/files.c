@@ -3,8 +3,6 @@
 #include "fuzz/support/files.h"
 
 #include <errno.h>
-#include <jansson.h>
-#include <minizip/unzip.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,83 +209,8 @@ npuc_status __wrap_npuc_file_write_all(diag *d, const char *path, const void *by
   return NPUC_OK;
 }
 
-/* -- others that open by name -- */
-json_t *__wrap_json_load_file(const char *path, size_t flags, json_error_t *error);
-unzFile __wrap_unzOpen64(const void *path);
+/* -- others that ask for names -- */
 char *__wrap_realpath(const char *path, char *resolved);
-
-json_t *__wrap_json_load_file(const char *path, size_t flags, json_error_t *error) {
-  const memory_file *f = find(path);
-  if (f) return json_loadb(f->bytes ? (const char *)f->bytes : "", f->n, flags, error);
-  if (error) *error = (json_error_t){.line = -1};
-  return NULL;
-}
-
-typedef struct zip_cursor {
-  const memory_file *file;
-  uint64_t at;
-} zip_cursor;
-
-static voidpf zip_open(voidpf user, const void *path, int mode) {
-  (void)user, (void)mode;
-  const memory_file *f = find(path);
-  if (!f) return NULL;
-  zip_cursor *c = npuc_xmalloc(sizeof *c);
-  *c = (zip_cursor){f, 0};
-  return c;
-}
-
-static uLong zip_read(voidpf user, voidpf stream, void *to, uLong n) {
-  (void)user;
-  zip_cursor *c = stream;
-  uint64_t left = c->at < c->file->n ? c->file->n - c->at : 0;
-  if (n > left) n = (uLong)left;
-  if (n) memcpy(to, c->file->bytes + c->at, n);
-  c->at += n;
-  return n;
-}
-
-static uLong zip_write(voidpf user, voidpf stream, const void *from, uLong n) {
-  (void)user, (void)stream, (void)from, (void)n;
-  return 0;
-}
-
-static ZPOS64_T zip_tell(voidpf user, voidpf stream) {
-  (void)user;
-  return ((zip_cursor *)stream)->at;
-}
-
-/* As fseeko: behind the end is fine, before the begin is not. */
-static long zip_seek(voidpf user, voidpf stream, ZPOS64_T offset, int origin) {
-  (void)user;
-  zip_cursor *c = stream;
-  uint64_t base = origin == ZLIB_FILEFUNC_SEEK_CUR ? c->at : origin == ZLIB_FILEFUNC_SEEK_END ? c->file->n : 0, to = base + offset;
-  if (to > INT64_MAX) return -1;
-  c->at = to;
-  return 0;
-}
-
-static int zip_close(voidpf user, voidpf stream) {
-  (void)user;
-  free(stream);
-  return 0;
-}
-
-static int zip_error(voidpf user, voidpf stream) {
-  (void)user, (void)stream;
-  return 0;
-}
-
-unzFile __wrap_unzOpen64(const void *path) {
-  zlib_filefunc64_def memory = {.zopen64_file = zip_open,
-                                .zread_file = zip_read,
-                                .zwrite_file = zip_write,
-                                .ztell64_file = zip_tell,
-                                .zseek64_file = zip_seek,
-                                .zclose_file = zip_close,
-                                .zerror_file = zip_error};
-  return unzOpen2_64(path, &memory);
-}
 
 /* There are no symbolic links here. */
 char *__wrap_realpath(const char *path, char *resolved) {

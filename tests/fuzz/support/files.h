@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that exist in memory only. The linker puts this file's functions in place of base/file.h's (and of the few of libc, jansson and minizip that open by name:
+/* Files that exist in memory only. The linker puts this file's functions in place of base/file.h's (and of realpath:
  * cmake/NpucFuzz.cmake), so a parser that takes a path reads from memory: no system call in an execution, and each file is a heap block of exactly its
  * length, so that a sanitizer sees the first byte read behind its end, which a page of a real mapping hides. */
 #ifndef NPUC_TESTS_FUZZ_FILES_H

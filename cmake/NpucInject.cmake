@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Failures injected into a compile of the demo network (tests/inject). ctest inject/memory and inject/files take samples, inject/every (second tier) takes every call. Sanitizers have a malloc of
 # their own, which the preload would replace.
-if(NOT NPUC_SANITIZE AND TARGET npuc)
+if(NOT NPUC_SANITIZE AND NOT CMAKE_CROSSCOMPILING AND TARGET npuc)
   add_library(inject_preload MODULE "${PROJECT_SOURCE_DIR}/tests/inject/preload.c")
   target_compile_options(inject_preload PRIVATE -Wall -Wextra -fvisibility=default)
   target_link_libraries(inject_preload PRIVATE ${CMAKE_DL_LIBS})

@@ -25,13 +25,18 @@ static npuc_status fail_path(diag *d, diag_code code, const char *path, const ch
   return npuc_fail(d, code, &place, "%s", reason);
 }
 
+/* A path that leads nowhere is the caller's slip; the rest is the machine's. */
+diag_code npuc_open_code(int error) {
+  return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ELOOP ? NPUC_DIAG_E0008 : NPUC_DIAG_E0003;
+}
+
 /* Maps an open file; on failure returns why (errno's text or ours), else NULL. */
 static const char *map_descriptor(int fd, diag_code *code, mapped_file *file) {
   struct stat info;
   *code = NPUC_DIAG_E0006;
   if (fstat(fd, &info) != 0) return strerror(errno);
   if (!S_ISREG(info.st_mode)) {
-    *code = NPUC_DIAG_E0003;
+    *code = NPUC_DIAG_E0008;
     return S_ISDIR(info.st_mode) ? "it is a folder" : "it is not a regular file";
   }
   if ((uintmax_t)info.st_size > SIZE_MAX) return "it is larger than the address space";
@@ -46,7 +51,7 @@ static const char *map_descriptor(int fd, diag_code *code, mapped_file *file) {
 npuc_status npuc_file_map(diag *d, const char *path, mapped_file **out_file) {
   *out_file = NULL;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer must not hang us */
-  if (fd < 0) return fail_path(d, NPUC_DIAG_E0003, path, strerror(errno));
+  if (fd < 0) return fail_path(d, npuc_open_code(errno), path, strerror(errno));
   size_t path_bytes = strlen(path) + 1;
   mapped_file *file = npuc_xcalloc(1, sizeof *file + path_bytes);
   memcpy(file->path, path, path_bytes);

@@ -24,6 +24,9 @@ const char *npuc_file_path(const mapped_file *file);
 /* Tells the system that [offset, offset+bytes) will not be needed again soon (keeps O(layer) memory). */
 void npuc_file_drop(const mapped_file *file, size_t offset, size_t bytes);
 
+/* E0008 where errno says that a path to be read leads nowhere, else E0003. */
+diag_code npuc_open_code(int error);
+
 typedef struct file_writer file_writer;
 npuc_status npuc_writer_create(diag *d, const char *path, file_writer **out_writer) NPUC_MUST_USE;
 /* Buffered; a failure is sticky and reported by commit too. */

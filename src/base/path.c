@@ -40,7 +40,7 @@ npuc_status npuc_dir_list(diag *d, arena *a, const char *path, char ***out_names
   *out_names = NULL;
   *out_count = 0;
   DIR *dir = opendir(path);
-  if (!dir) return fail_path(d, NPUC_DIAG_E0003, path, errno);
+  if (!dir) return fail_path(d, npuc_open_code(errno), path, errno);
   char **names = NULL;
   size_t count = 0, capacity = 0;
   int error = 0;

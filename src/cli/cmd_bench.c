@@ -247,7 +247,7 @@ static npuc_status find_peers(bench *b) {
     p->own_file = equal != NULL;
     p->file = equal ? equal + 1 : NULL;
     if (p->file && !npuc_path_exists(p->file))
-      return npuc_fail(c->diag, NPUC_DIAG_E0003, &(diag_place){.file = p->file}, "there is no such file");
+      return npuc_fail(c->diag, NPUC_DIAG_E0008, &(diag_place){.file = p->file}, "there is no such file");
     NPUC_TRY(npuc_peer_library(c->diag, c->arena, p->info, npuc_cli_value(&c->line, "--python"), &p->library));
     b->n_peers++;
   }

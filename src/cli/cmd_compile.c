@@ -79,9 +79,12 @@ static npuc_status run_pipeline(cli *c, build *b, stage_id from, stage_id to) {
 }
 
 /* Model and targets are looked at before the folder is made: a slip leaves nothing behind. *out_path is the model's file, also where MODEL names a stage of another build. */
-static npuc_status check_request(cli *c, const char *model, const char **out_path) {
+static npuc_status check_request(cli *c, const char *model, const char **out_path, const char **out_preprocess) {
   opened_model found;
-  NPUC_TRY(npuc_model_find(c->diag, c->arena, model, &found));
+  /* Of a whole build the source as it was read is meant: what it was quantized or built to does not start another. */
+  const char *text = npuc_build_is(model) ? npuc_arena_printf(c->arena, "%s@import", model) : model;
+  NPUC_TRY(npuc_model_find(c->diag, c->arena, text, &found));
+  if (text != model) npuc_note(c->diag, NPUC_DIAG_E0933, &(diag_place){.file = model}, "the model is its stage import, %s", found.path);
   if (found.kind == MODEL_NPU)
     return npuc_fail(c->diag, NPUC_DIAG_E0906, &(diag_place){.file = model}, "it is a program for an NPU, not a model");
   const char **targets;
@@ -92,15 +95,25 @@ static npuc_status check_request(cli *c, const char *model, const char **out_pat
     npuc_target_close(&t);
   }
   *out_path = found.path;
+  *out_preprocess = found.preprocess;
   return NPUC_OK;
+}
+
+/* A model that comes out of a build brings the preprocessing that was recorded there; --preprocess and what this build recorded itself are stronger. */
+static void inherit_preprocessing(build *b, const char *spec) {
+  json_t *options = json_object_get(b->manifest, "options");
+  if (!options) json_object_set_new(b->manifest, "options", options = json_object());
+  if (!json_is_string(json_object_get(options, "preprocess"))) json_object_set_new(options, "preprocess", json_string(spec));
 }
 
 /* Opens or makes the build and runs [from, to]; what is struck first is done again. */
 static npuc_status in_build(cli *c, const char *folder, const char *model, stage_id from, stage_id to, stage_id strike) {
   build *b = NULL;
-  if (model) NPUC_TRY(check_request(c, model, &model));
+  const char *spec = NULL;
+  if (model) NPUC_TRY(check_request(c, model, &model, &spec));
   npuc_status status = npuc_build_open(c->diag, c->arena, folder, model != NULL, &b);
   if (status == NPUC_OK) json_object_set_new(b->manifest, "command", json_string(c->line.text));
+  if (status == NPUC_OK && spec) inherit_preprocessing(b, spec);
   if (status == NPUC_OK) status = npuc_cli_build_options(c, b, model);
   if (status == NPUC_OK && strike != STAGE_COUNT) status = npuc_build_strike(b, strike, NULL);
   if (status == NPUC_OK) status = run_pipeline(c, b, from, to);

@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/build_options.h"
 #include "cli/graph_page.h"
+#include "cli/inputs.h"
 #include "cli/npu_view.h"
 #include "import/torch/torch.h"
 #include "ir/op.h"
 #include "ir/text.h"
 #include "report/graph_json.h"
+#include "stages/macs.h"
 #include "stages/open_model.h"
 
 static json_t *shape_json(const module *m, const shape *s) {
@@ -140,20 +143,25 @@ static json_t *nodes_json(cli *c, const module *m, const graph *g, bool say) {
   return list;
 }
 
-static void inspect_graph(cli *c, const module *m, const graph *g, json_t *parts) {
+static void inspect_graph(cli *c, const module *m, size_t index, json_t *parts) {
+  const graph *g = m->graphs[index];
   census s = {0};
   take_census(g, &s);
   json_t *part = json_pack("{s:s, s:o, s:o, s:o, s:I, s:f, s:i}", "name", g->name ? g->name : "main", "inputs",
                            ports_json(m, g->inputs, g->n_inputs), "outputs", ports_json(m, g->outputs, g->n_outputs), "ops", s.ops,
                            "parameters", (json_int_t)s.parameters, "macs", s.macs, "nodes", (int)s.nodes);
   json_object_set_new(part, "dtypes", s.dtypes);
-  json_object_set_new(part, "dynamic_dims", dynamic_dims(m, g));
+  json_t *symbols = dynamic_dims(m, g);
+  const char *formula = npuc_macs_formula(c->arena, m, index);
+  json_object_set_new(part, "dynamic_dims", symbols);
+  if (formula) json_object_set_new(part, "macs_formula", json_string(formula));
   json_t *largest = json_array();
   for (size_t i = 0; i < 5 && s.largest[i]; i++)
     json_array_append_new(largest, json_pack("{s:s, s:s, s:I}", "name", s.largest[i]->name, "dtype", npuc_dtype_name(s.largest[i]->type),
                                              "bytes", (json_int_t)s.largest[i]->constant->bytes));
   json_object_set_new(part, "largest_tensors", largest);
-  npuc_cli_say(c, "part %s: %zu nodes, %" PRId64 " parameters, %.4g MACs\n", g->name ? g->name : "main", s.nodes, s.parameters, s.macs);
+  npuc_cli_say(c, "part %s: %zu nodes, %" PRId64 " parameters, %s MACs\n", g->name ? g->name : "main", s.nodes, s.parameters,
+               formula ? formula : npuc_arena_printf(c->arena, "%.4g", s.macs));
   say_ports(c, m, "input", g->inputs, g->n_inputs);
   say_ports(c, m, "output", g->outputs, g->n_outputs);
   if (npuc_cli_flag(&c->line, "--ops")) {
@@ -211,6 +219,29 @@ static npuc_status write_graph(cli *c, const module *m, const char *file) {
   return npuc_cli_graph_page(c, parts, file);
 }
 
+/* --dim, and only what it names. */
+static npuc_status bind_dims(cli *c, opened_model *m) {
+  const symbol_binding *dims;
+  size_t n;
+  NPUC_TRY(npuc_cli_dims(c, "--dim", &dims, &n));
+  if (n == 0) return NPUC_OK;
+  NPUC_TRY(npuc_cli_check_dims(c, m->module));
+  for (size_t part = 0; part < m->module->n_graphs; part++) {
+    graph *g = m->module->graphs[part];
+    for (size_t i = 0; i < g->n_inputs; i++) {
+      shape *s = &g->inputs[i]->shape;
+      for (int32_t k = 0; k < s->rank; k++) {
+        const char *name = dim_is_symbol(s->dims[k]) ? npuc_module_symbol_name(m->module, s->dims[k]) : NULL;
+        for (size_t j = 0; name && j < n; j++)
+          if (strcmp(dims[j].symbol, name) == 0) s->dims[k] = dims[j].value;
+      }
+    }
+    npuc_graph_forget_shapes(g);
+    NPUC_TRY(npuc_graph_infer(c->diag, g));
+  }
+  return NPUC_OK;
+}
+
 static npuc_status run(cli *c) {
   opened_model m;
   NPUC_TRY(npuc_model_find(c->diag, c->arena, c->line.arguments[0], &m));
@@ -220,20 +251,26 @@ static npuc_status run(cli *c) {
   if (m.kind == MODEL_TENSORS) return inspect_tensors(c, m.path);
   NPUC_TRY(npuc_model_open(c->diag, c->arena, c->line.arguments[0], &m));
   if (m.kind == MODEL_NPU) return npuc_cli_inspect_npu(c, m.path);
+  npuc_status status = bind_dims(c, &m);
+  if (status != NPUC_OK) {
+    npuc_model_close(&m);
+    return status;
+  }
   json_t *parts = json_array();
-  for (size_t i = 0; i < m.module->n_graphs; i++) inspect_graph(c, m.module, m.module->graphs[i], parts);
+  for (size_t i = 0; i < m.module->n_graphs; i++) inspect_graph(c, m.module, i, parts);
   npuc_cli_set(c, "parts", parts);
   if (npuc_cli_flag(&c->line, "--text")) {
     const char *text = npuc_module_print(c->arena, m.module, &(text_options){.max_elements = 8, .types = true});
     npuc_cli_set(c, "text", json_string(text));
     npuc_cli_say(c, "%s", text);
   }
-  npuc_status status = file ? write_graph(c, m.module, file) : NPUC_OK;
+  if (file) status = write_graph(c, m.module, file);
   npuc_model_close(&m);
   return status;
 }
 
 static const option options[] = {
+    {"--dim", 0, OPTION_LIST, "SYMBOL=N", "the number of a symbolic dim"},
     {"--ops", 0, OPTION_FLAG, NULL, "count operators"},
     {"--nodes", 0, OPTION_FLAG, NULL, "list nodes, with place and reason where they have one"},
     {"--values", 0, OPTION_FLAG, NULL, "tensors of a torch.save file: smallest, largest, mean and first elements, in the JSON document"},

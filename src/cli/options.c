@@ -249,7 +249,7 @@ static void print_group(FILE *out, const option_group *g, size_t columns) {
 
 const char npuc_cli_exit_statuses[] =
     "\nExit status: 0 good, 1 internal error, 2 usage, 3 unsupported, 4 gate or tolerance failed,\n"
-    "             5 environment (missing tool, disk, permission), 6 bad input file.\n";
+    "             5 environment (missing tool, disk, permission), 6 bad input file, or none there.\n";
 
 const char npuc_cli_words[] =
     "\nnpuc --version: version, commit, compiler, kernels' CPU level.\n"

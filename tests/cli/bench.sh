@@ -24,5 +24,5 @@ says err.txt NPUC-E0930; says err.txt "pip install openvino"
 status 5 env NPUC_ONNXRUNTIME=/nowhere "$NPUC" bench "$demo/model.onnx" --against onnxruntime; says err.txt /nowhere
 echo "no library" > libonnxruntime.so
 status 5 env NPUC_ONNXRUNTIME="$NPUC_SCRATCH" "$NPUC" bench "$demo/model.onnx" --against onnxruntime; says err.txt "cannot be loaded"
-status 5 "$NPUC" bench "$demo/model.onnx" --against onnxruntime=missing.onnx; says err.txt missing.onnx
+status 6 "$NPUC" bench "$demo/model.onnx" --against onnxruntime=missing.onnx --python "$NPUC_SCRATCH"; says err.txt missing.onnx
 finish

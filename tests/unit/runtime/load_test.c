@@ -165,10 +165,10 @@ static void test_paths(void **state) {
   (void)state;
   npuc_error error;
   npuc_program *p;
-  assert_int_equal(npuc_program_load("/nonexistent/x.npu", &p, &error), NPUC_ENVIRONMENT);
+  assert_int_equal(npuc_program_load("/nonexistent/x.npu", &p, &error), NPUC_BAD_INPUT);
   assert_null(p);
-  assert_int_equal(npuc_program_load("/", &p, &error), NPUC_ENVIRONMENT);
-  assert_int_equal(npuc_program_load("/dev/null", &p, NULL), NPUC_ENVIRONMENT);
+  assert_int_equal(npuc_program_load("/", &p, &error), NPUC_BAD_INPUT);
+  assert_int_equal(npuc_program_load("/dev/null", &p, NULL), NPUC_BAD_INPUT);
   npuc_program_destroy(NULL);
   npuc_session_destroy(NULL);
 }

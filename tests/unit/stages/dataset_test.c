@@ -201,7 +201,7 @@ static void faults_are_named(void **state) {
   refused("images:pictures", &image, NPUC_DIAG_E1107, "'images'");
   refused("audio:clips", &image, NPUC_DIAG_E1107, "'audio'");
   refused("random:0", &image, NPUC_DIAG_E1102, "random:N");
-  refused("/nowhere/x.npy", &image, NPUC_DIAG_E0003, "");
+  refused("/nowhere/x.npy", &image, NPUC_DIAG_E0008, "");
   refused(npuc_arena_printf(a, "dir:%s", dir), &image, NPUC_DIAG_E1103, "no .npy");
   refused(FORMATS "empty.npy", &(sample_port){.name = "x", .type = DTYPE_F32, .shape = {.rank = 2, .dims = {1, 3}}}, NPUC_DIAG_E1103,
           "no samples");

@@ -48,7 +48,8 @@ static const char *below(arena *a, const peer_info *p, const char *folder) {
 }
 
 /* An interpreter stands for the environment that its bin/ is in. */
-static const char *environment_of(arena *a, const char *python) {
+const char *npuc_peer_environment(arena *a, const char *python) {
+  if (!python) return NULL;
   return npuc_path_is_dir(python) ? python : npuc_path_dirname(a, npuc_path_dirname(a, python));
 }
 
@@ -74,7 +75,7 @@ npuc_status npuc_peer_library(diag *d, arena *a, const peer_info *p, const char 
     return *out_file ? NPUC_OK : missing(d, p, named);
   }
   if (python) {
-    *out_file = below(a, p, environment_of(a, python));
+    *out_file = below(a, p, npuc_peer_environment(a, python));
     return *out_file ? NPUC_OK : missing(d, p, python);
   }
   const char *folders[] = {active ? active : "", npuc_tool_folder(a, p->package), "/usr/local", "/usr"};

@@ -50,6 +50,9 @@ npuc_status npuc_peer_library(diag *d, arena *a, const peer_info *p, const char 
 /* The folder of npuc's own environment for a package, whether it is there or not. */
 const char *npuc_tool_folder(arena *a, const char *package);
 
+/* The environment of an interpreter; the folder itself when it is one. NULL gives NULL. */
+const char *npuc_peer_environment(arena *a, const char *python);
+
 /* For the peers' files. A peer's own complaint, E0931. */
 npuc_status npuc_peer_fail(diag *d, const char *title, const char *doing, const char *message) NPUC_MUST_USE;
 /* dlopen, local symbols; stays loaded to the end (engines keep threads that a closed library would lose). */

@@ -190,6 +190,7 @@ static plan_source source_of(const executor *e) {
   return (plan_source){.graph = e->graph,
                        .keep_all = e->options.keep_all,
                        .fuse = !e->options.keep_all && !e->options.observe,
+                       .single = e->options.on_step != NULL,
                        .threads = npuc_pool_threads(e->options.pool),
                        .constants = e->constants,
                        .prepared = e->prepared};

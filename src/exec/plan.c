@@ -307,7 +307,7 @@ static void list_lent(exec_plan *plan, size_t n_values) {
 static void take_samples(planner *p) {
   exec_plan *plan = p->plan;
   const graph *g = p->source->graph;
-  if (!plan->samples && p->source->fuse) plan->samples = npuc_exec_samples(g, p->facts, p->source->threads);
+  if (!plan->samples && p->source->fuse && !p->source->single) plan->samples = npuc_exec_samples(g, p->facts, p->source->threads);
   if (!plan->samples) return;
   NPUC_EACH_NODE(g, n) p->facts[n->outputs[0]->id].shape.dims[0] = plan->samples;
 }

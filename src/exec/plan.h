@@ -55,6 +55,7 @@ typedef struct plan_source {
   const graph *graph;
   bool keep_all; /* no memory is used twice */
   bool fuse;     /* nodes may be merged: nobody looks at values between them */
+  bool single;   /* somebody takes the time of each step: no batch runs by samples */
   size_t threads;
   const tensor *constants; /* by value id; aligned */
   void *const *prepared;   /* by node id; entries may be NULL */

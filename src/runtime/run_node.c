@@ -159,14 +159,51 @@ static int32_t first_int(const task *t, int32_t i) {
   return (int32_t)npuc_qtensor_value(&(qtensor){.type = in(t, i)->type, .data = in_data(t, i)}, 0);
 }
 
+static bool same_dims(const qtensor *a, const qtensor *b) {
+  return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
+}
+
+/* Operands of one shape are one row for the kernels. */
+static void run_row(const task *t, const q8_input *x, const q8_input *z, const q8_output *y) {
+  bool add = t->n->op == QOP_QAdd;
+  binary_i8 p = {.a_signed = x->is_signed,
+                 .b_signed = z->is_signed,
+                 .a_zero_point = x->zero_point,
+                 .b_zero_point = z->zero_point,
+                 .a_multiplier = first_int(t, 2),
+                 .b_multiplier = add ? first_int(t, 3) : 0,
+                 .shift = first_int(t, add ? 4 : 3),
+                 .zero_point = y->zero_point,
+                 .lo = y->lo,
+                 .hi = y->hi};
+  (add ? t->kernels->add_i8 : t->kernels->mul_i8)(&p, x->data, 1, z->data, 1, y->data, (size_t)elements(out(t, 0)));
+}
+
 static void run_binary(const task *t) {
   q8_broadcast b = broadcast_of(t);
   q8_input x = input8(t, 0, QATTR_a_zero_point), z = input8(t, 1, QATTR_b_zero_point);
   q8_output y = output8(t);
-  if (t->n->op == QOP_QAdd)
+  if (same_dims(in(t, 0), out(t, 0)) && same_dims(in(t, 1), out(t, 0)))
+    run_row(t, &x, &z, &y);
+  else if (t->n->op == QOP_QAdd)
     npuc_ref_qadd(&b, &x, &z, first_int(t, 2), first_int(t, 3), first_int(t, 4), &y);
   else
     npuc_ref_qmul(&b, &x, &z, first_int(t, 2), first_int(t, 3), &y);
+}
+
+/* A product with the number 1. */
+static void run_requantize(const task *t) {
+  static const uint8_t one = 1;
+  q8_input x = input8(t, 0, QATTR_x_zero_point);
+  q8_output y = output8(t);
+  binary_i8 p = {.a_signed = x.is_signed,
+                 .a_zero_point = x.zero_point,
+                 .a_multiplier = first_int(t, 1),
+                 .shift = first_int(t, 2),
+                 .zero_point = y.zero_point,
+                 .lo = y.lo,
+                 .hi = y.hi};
+  t->kernels->mul_i8(&p, x.data, 1, &one, 0, y.data, (size_t)elements(in(t, 0)));
 }
 
 static npuc_status run_average(const task *t) {
@@ -347,7 +384,6 @@ static void run_argmax(const task *t) {
 npuc_status npuc_node_run(diag *d, const kernel_set *kernels, const qgraph *g, const qnode *n, void *const *tensors, const int32_t *packed,
                           void *scratch) {
   task t = {d, g, n, tensors, packed, scratch, kernels};
-  q8_output y;
   q8_input x;
   switch (n->op) {
     case QOP_QConv:
@@ -359,8 +395,7 @@ npuc_status npuc_node_run(diag *d, const kernel_set *kernels, const qgraph *g, c
       run_binary(&t);
       break;
     case QOP_Requantize:
-      x = input8(&t, 0, QATTR_x_zero_point), y = output8(&t);
-      npuc_ref_requantize(elements(in(&t, 0)), &x, first_int(&t, 1), first_int(&t, 2), &y);
+      run_requantize(&t);
       break;
     case QOP_QAveragePool:
       return run_average(&t);

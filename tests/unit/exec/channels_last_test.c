@@ -217,8 +217,36 @@ static void where_samples_are_cut(void **state) {
   free(text), free(other);
 }
 
+static void count_step(void *user, size_t step, double start, double end) {
+  (void)step, (void)start, (void)end;
+  ++*(size_t *)user;
+}
+
+/* Who takes the time of steps sees each of them once, whatever the batch. */
+static void timed_steps(void **state) {
+  (void)state;
+  char *text = network();
+  module *m = npuc_test_module(text);
+  diag *d = npuc_diag_create(NULL, NULL);
+  size_t steps = 0;
+  exec_options options = {.on_step = count_step, .user = &steps};
+  executor *e;
+  tensor image, y[OUTPUTS];
+  shape s = {.rank = 4, .dims = {70, 3, 11, 9}};
+  assert_int_equal(npuc_tensor_create(NULL, DTYPE_U8, &s, &image), NPUC_OK);
+  assert_int_equal(npuc_executor_create(d, m->graphs[0], &options, &e), NPUC_OK);
+  assert_int_equal(npuc_executor_run(e, d, &image, y), NPUC_OK);
+  assert_int_equal(steps, m->graphs[0]->n_nodes);
+  assert_int_equal(y[0].shape.dims[0], 70);
+  npuc_executor_destroy(e);
+  npuc_tensor_release(&image);
+  npuc_diag_destroy(d);
+  npuc_module_destroy(m);
+  free(text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(where_samples_are_cut), cmocka_unit_test(bytes_are_the_same),
-                                     cmocka_unit_test(where_it_is_used)};
+                                     cmocka_unit_test(timed_steps), cmocka_unit_test(where_it_is_used)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,7 @@ static void read_values(drawing *w, const map *makers, const json_t *names, size
 
 static void build(drawing *w, const json_t *graph) {
   const json_t *nodes = json_object_get(graph, "nodes"), *inputs = json_object_get(graph, "inputs"),
-               *outputs = json_object_get(graph, "outputs"), *one, *name;
+               *outputs = json_object_get(graph, "outputs"), *one, *made;
   size_t i, k, most = json_array_size(nodes) + json_array_size(inputs) + json_array_size(outputs);
   map *makers = npuc_map_create(w->a);
   w->boxes = NPUC_NEW_ARRAY(w->a, most + 1, box);
@@ -87,8 +87,8 @@ static void build(drawing *w, const json_t *graph) {
     const char *class = strcmp(place, "npu") == 0 || strcmp(place, "host") == 0 ? place : "plain";
     add_box(w, &(box){.title = npuc_json_member_text(one, "op"), .name = npuc_json_member_text(one, "name"), .class = class, .node = one});
     read_values(w, makers, json_object_get(one, "inputs"), to);
-    json_array_foreach(json_object_get(one, "outputs"), k, name) if (*json_string_value(name))
-        npuc_map_put(makers, json_string_value(name), as_pointer(to));
+    json_array_foreach(json_object_get(one, "outputs"), k, made) if (*json_string_value(made))
+        npuc_map_put(makers, json_string_value(made), as_pointer(to));
   }
   json_array_foreach(outputs, i, one) {
     size_t to = w->layout.n_nodes, from;

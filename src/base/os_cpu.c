@@ -14,6 +14,9 @@
 
 enum { REQUEST_STATE_PERMISSION = 0x1023, TILE_DATA = 18 }; /* ARCH_REQ_XCOMP_PERM, XFEATURE_XTILE_DATA */
 
+/* GCC's intrinsics do not say that they read and write memory. */
+#define SEEN(a, b, c, d) __asm__ volatile("" ::"r"(a), "r"(b), "r"(c), "r"(d) : "memory")
+
 /* -1 * 2 + 3 * -4, in the first of 16 rows by 16 columns, the other bytes zero. */
 __attribute__((target("amx-tile,amx-int8"))) static int multiply_tiles(void) {
   struct {
@@ -23,6 +26,7 @@ __attribute__((target("amx-tile,amx-int8"))) static int multiply_tiles(void) {
   } config = {.palette = 1, .colsb = {64, 64, 64}, .rows = {16, 16, 16}};
   int8_t a[16][64] = {{-1, 3}}, b[16][64] = {{2, -4}};
   int32_t c[16][16];
+  SEEN(&config, a, b, c);
   _tile_loadconfig(&config);
   _tile_zero(0);
   _tile_loadd(1, a, 64);
@@ -30,6 +34,7 @@ __attribute__((target("amx-tile,amx-int8"))) static int multiply_tiles(void) {
   _tile_dpbssd(0, 1, 2);
   _tile_stored(0, c, 64);
   _tile_release();
+  SEEN(&config, a, b, c);
   return c[0][0] == -14 && c[0][1] == 0 && c[15][15] == 0;
 }
 

@@ -29,6 +29,23 @@ typedef struct sums_i8 {
 } sums_i8;
 typedef void sums_i8_kernel(const sums_i8 *t);
 
+/* The same on bytes, for processors that multiply four at once (SDOT, AMX): x is s8 (u8 with its highest bit flipped, the zero point with it, which the
+ * bias makes good), pixels are `step` apart, and a run is whole quads of bytes, its weights extended by zeros.
+ *
+ *   sums[p][i] = bias[i] + sum over runs r, quads k and j < 4 of x[p * step + offsets[r] + 4k + j] * weights[r][k][i][j] */
+typedef struct quads_i8 {
+  const int8_t *x;
+  size_t step;
+  int pixels; /* 1 .. I8_RUN */
+  int width;  /* I8_NARROW or I8_WIDE */
+  int32_t runs, quads;
+  const int32_t *offsets; /* [runs], bytes */
+  const int8_t *weights;  /* [runs, quads, width, 4] */
+  const int32_t *bias;    /* [width] */
+  int32_t *sums;          /* [pixels, width] */
+} quads_i8;
+typedef void quads_i8_kernel(const quads_i8 *t);
+
 /* The same for depthwise convolutions: a pair is one channel of two adjacent rows; sums[p][i] = bias[i] + sum over taps k of
  * x[p * step + offsets[k] + i] . weights[k * weights_step + i]. */
 typedef struct depthwise_i8 {

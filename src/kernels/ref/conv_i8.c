@@ -23,6 +23,19 @@ void npuc_i8_sums__scalar(const sums_i8 *t) {
   }
 }
 
+void npuc_i8_quads__scalar(const quads_i8 *t) {
+  for (int p = 0; p < t->pixels; p++) {
+    for (int i = 0; i < t->width; i++) {
+      uint32_t sum = (uint32_t)t->bias[i];
+      for (int64_t k = 0; k < (int64_t)t->runs * t->quads * 4; k++) {
+        const int8_t x = t->x[(int64_t)p * (int64_t)t->step + t->offsets[k / 4 / t->quads] + k % (4 * t->quads)];
+        sum += (uint32_t)(x * t->weights[(k / 4 * t->width + i) * 4 + k % 4]);
+      }
+      t->sums[p * t->width + i] = (int32_t)sum;
+    }
+  }
+}
+
 void npuc_i8_depthwise__scalar(const depthwise_i8 *t) {
   for (int p = 0; p < t->pixels; p++) {
     for (int i = 0; i < t->width; i++) {

@@ -284,6 +284,7 @@ static void compare_accumulate_i8(const char *name, accumulate_i8_kernel *fast, 
   static void compare_##type(const char *name, type##_kernel *fast, type##_kernel *scalar) { (void)name, (void)fast, (void)scalar; }
 COMPARED_WHOLE(conv_tile)
 COMPARED_WHOLE(sums_i8)
+COMPARED_WHOLE(quads_i8)
 COMPARED_WHOLE(depthwise_i8)
 COMPARED_WHOLE(winograd_in_i8)
 COMPARED_WHOLE(winograd_out_i8)

@@ -57,6 +57,13 @@ static void choose_rows(conv_i8_units *p, int64_t threads) {
   p->parts = least(divide_up(threads, planes * p->units), p->f.groups * p->f.blocks);
 }
 
+/* What a unit's path keeps at `at`; the level is not known yet. */
+static int64_t working_bytes(const conv_i8_units *p) {
+  if (p->f.winograd) return npuc_winograd_i8_scratch(&p->f);
+  int64_t pixels = p->rows * p->g.out[2] * 4, quads = p->f.depthwise ? 0 : npuc_quads_i8_scratch(&p->f);
+  return pixels > quads ? pixels : quads;
+}
+
 static bool plan_units(const conv_i8 *conv, size_t threads, conv_i8_units *out_plan) {
   conv_i8_units p = {.g = conv->g};
   kernel_window *g = &p.g;
@@ -71,7 +78,7 @@ static bool plan_units(const conv_i8 *conv, size_t threads, conv_i8_units *out_p
   choose_rows(&p, (int64_t)threads);
   p.in_rows = unit_rows(&p, p.rows);
   int64_t padded = p.f.groups * p.f.blocks * I8_WIDE;
-  p.at_bytes = p.f.winograd ? align64(npuc_winograd_i8_scratch(&p.f)) : align64(p.rows * g->out[2] * 4);
+  p.at_bytes = align64(working_bytes(&p));
   p.row_bytes = align64(widened_bytes(&p, p.rows) + 64);
   p.x_bytes = conv->x_last ? 0 : align64(g->kernel[0] * p.in_rows * g->in[2] * g->channels);
   p.y_bytes = conv->y_last ? 0 : align64(p.rows * g->out[2] * g->out_channels);
@@ -356,6 +363,7 @@ static void scatter_block(const conv_i8_unit *u, int64_t index) {
 static void run_units(void *context, size_t begin, size_t end, size_t worker) {
   const conv_i8_job *job = context;
   const conv_i8_form *f = &job->p.f;
+  const bool quads = job->kernels->quads && !f->depthwise && !f->winograd;
   int64_t blocks = f->groups * f->blocks;
   for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
     conv_i8_unit u = unit_of(job, i / job->p.parts, worker);
@@ -364,11 +372,15 @@ static void run_units(void *context, size_t begin, size_t end, size_t worker) {
     if (f->depthwise) {
       pair_rows(&u);
     } else {
-      if (!f->winograd) fill_pixels(&u);
+      if (!f->winograd && !quads) fill_pixels(&u);
       if (!widen_at_once(&u)) widen_rows(&u);
     }
-    if (f->winograd) {
-      npuc_winograd_i8(&u, first, last);
+    if (f->winograd || quads) {
+      if (f->winograd) {
+        npuc_winograd_i8(&u, first, last);
+      } else {
+        npuc_quads_i8(&u, first, last);
+      }
       for (int64_t b = first; b < last && !job->conv->y_last; b++) scatter_block(&u, b);
       continue;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside conv_i8.c, conv_i8_pack.c and winograd_i8.c: how a convolution is cut up. Depthwise ones pair two rows of a channel; all others are dense,
+/* Inside conv_i8.c, conv_i8_pack.c, winograd_i8.c and quads_i8.c: how a convolution is cut up. Depthwise ones pair two rows of a channel; all others are dense,
  * and small groups are merged to dense ones with zeros between, so that a vector of output channels is full. */
 #ifndef NPUC_KERNELS_CONV_I8_PLAN_H
 #define NPUC_KERNELS_CONV_I8_PLAN_H
@@ -47,7 +47,7 @@ typedef struct conv_i8_job {
 typedef struct conv_i8_unit {
   const conv_i8_job *job;
   int64_t sample, depth, first, rows; /* output rows */
-  int32_t *at;                        /* [pixels]: element of a pixel's first tap */
+  int32_t *at;                        /* [pixels]: element of a pixel's first tap; or working memory */
   void *input;                        /* widened rows */
   uint8_t *x, *y;                     /* channels-last copies, or NULL */
   int32_t *sums;
@@ -68,5 +68,8 @@ uint8_t *npuc_conv_i8_output(const conv_i8_unit *u);
 /* winograd_i8.c: blocks [first, last) of a unit whose rows are widened. Scratch (at conv_i8_unit.at) in bytes. */
 void npuc_winograd_i8(const conv_i8_unit *u, int64_t first, int64_t last);
 int64_t npuc_winograd_i8_scratch(const conv_i8_form *f);
+/* quads_i8.c: the same for dense blocks, where the kernel set multiplies bytes. */
+void npuc_quads_i8(const conv_i8_unit *u, int64_t first, int64_t last);
+int64_t npuc_quads_i8_scratch(const conv_i8_form *f);
 
 #endif

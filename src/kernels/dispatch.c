@@ -26,6 +26,7 @@ void npuc_kernels_for_level(cpu_level level, kernel_set *out_set) {
 #undef KERNEL_SLOT
 #undef KERNEL_FAST
   if (level >= CPU_AVX512) set.lanes = 16;
+  set.quads = level == CPU_DOTPROD || level == CPU_AMX;
   *out_set = set;
 }
 

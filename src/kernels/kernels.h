@@ -65,6 +65,7 @@ typedef double grid_error_f64_kernel(const grid_f64 *g, const double *centre, co
 typedef struct kernel_set {
   cpu_level level;
   int32_t lanes; /* outputs in one vector of the conv tiles */
+  bool quads;    /* dense int8 convolutions go through quads_i8, not sums_i8 */
 #define KERNEL_SLOT(slot, type, function) type##_kernel *slot;
 #define KERNEL_FAST(slot, type, level, function)
 #include "kernels/kernels.def"

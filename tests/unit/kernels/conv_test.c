@@ -180,7 +180,7 @@ static void loop_i8(const i8_case *c, q8_output out) {
   npuc_ref_qconv(&c->g, &in, c->w, &(q8_scale){.bias = c->bias, .m = c->m, .s = c->s}, &out);
 }
 
-static void run_i8(const i8_case *c, cpu_level level, int layout, thread_pool *pool, q8_output out) {
+static void run_i8(const i8_case *c, const kernel_set *kernels, int layout, thread_pool *pool, q8_output out) {
   sizes s = sizes_of(&c->g);
   uint8_t *x = guarded(s.x);
   memcpy(x, c->x, s.x);
@@ -189,9 +189,7 @@ static void run_i8(const i8_case *c, cpu_level level, int layout, thread_pool *p
   conv.x = (q8_input){.data = x, .is_signed = c->is_signed, .zero_point = c->x_zero_point};
   conv.y = out;
   conv.scale = (q8_scale){.bias = c->bias, .m = c->m, .s = c->s};
-  kernel_set kernels;
   size_t bytes;
-  npuc_kernels_for_level(level, &kernels);
   assert_true(npuc_conv_i8_scratch(&conv, npuc_pool_threads(pool), &bytes));
   size_t weights = npuc_conv_i8_packed_elements(&c->g) * sizeof(int32_t);
   int32_t *packed = guarded(weights);
@@ -199,7 +197,7 @@ static void run_i8(const i8_case *c, cpu_level level, int layout, thread_pool *p
   npuc_conv_i8_pack(&c->g, c->w, packed);
   assert_true(guards_hold(packed, weights));
   conv.packed = packed;
-  npuc_conv_i8(&kernels, pool, &conv, scratch);
+  npuc_conv_i8(kernels, pool, &conv, scratch);
   assert_true(guards_hold(scratch, bytes));
   free_guarded(scratch), free_guarded(packed), free_guarded(x);
 }
@@ -215,19 +213,22 @@ static void check_i8(const i8_case *c, const char *what, int window, int way) {
   out.data = got;
   for (size_t l = 0; l < sizeof levels / sizeof levels[0]; l++) {
     if (!npuc_cpu_has(levels[l])) continue;
+    kernel_set kernels;
+    npuc_kernels_for_level(levels[l], &kernels);
     for (size_t threads = 1; threads <= 3; threads++) {
       thread_pool *pool = npuc_pool_create(threads);
-      for (int layout = 0; layout < 4; layout++) {
+      for (int layout = 0; layout < 8; layout++) { /* each through int16 and through bytes */
+        kernels.quads = layout >= 4;
         memset(got, 0x55, n);
-        run_i8(c, levels[l], layout, pool, out);
+        run_i8(c, &kernels, layout % 4, pool, out);
         assert_true(guards_hold(got, n));
-        if (memcmp(layouts[layout].y_last ? turned : want, got, n) != 0)
+        if (memcmp(layouts[layout % 4].y_last ? turned : want, got, n) != 0)
           fail_msg("%s, window %d, way %d, %s, %zu threads, layout %d", what, window, way, npuc_cpu_name(levels[l]), threads, layout);
       }
       npuc_pool_destroy(pool);
     }
   }
-  run_i8(c, CPU_SCALAR, 1, NULL, out);
+  run_i8(c, npuc_kernels_scalar(), 1, NULL, out);
   got[n / 2] ^= 1;
   assert_memory_not_equal(want, got, n);
   free(want), free(turned), free_guarded(got);
@@ -282,9 +283,11 @@ static void gemm_i8_equals_the_loop(void **state) {
     out.data = got;
     for (size_t l = 0; l < sizeof levels / sizeof levels[0]; l++) {
       if (!npuc_cpu_has(levels[l])) continue;
+      kernel_set kernels;
+      npuc_kernels_for_level(levels[l], &kernels);
       for (size_t threads = 1; threads <= 3; threads++) {
         thread_pool *pool = npuc_pool_create(threads);
-        run_i8(&c, levels[l], 0, pool, out);
+        run_i8(&c, &kernels, 0, pool, out);
         assert_memory_equal(want, got, n);
         assert_true(guards_hold(got, n));
         npuc_pool_destroy(pool);

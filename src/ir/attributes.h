@@ -187,6 +187,25 @@ typedef struct activation_attributes {
   const char *activation;
 } activation_attributes; /* CausalConvWithState */
 
+typedef struct resize_attributes {
+  const char *mode, *coordinate_transformation_mode, *nearest_mode, *keep_aspect_ratio_policy;
+  float cubic_coeff_a, extrapolation_value;
+  int64_t exclude_outside, antialias;
+  int_list axes;
+} resize_attributes;
+typedef struct grid_attributes {
+  const char *mode, *padding_mode;
+  int64_t align_corners;
+} grid_attributes;
+typedef struct convtranspose_attributes {
+  const char *auto_pad;
+  int_list kernel_shape, strides, pads, dilations, output_padding, output_shape;
+  int64_t group;
+} convtranspose_attributes;
+typedef struct nms_attributes {
+  int64_t center_point_box;
+} nms_attributes;
+
 /* -- integer module (docs/numerics.md). y = clamp(y_zero_point + ((acc*M + (s ? 2^(s-1) : 0)) >> s), lo, hi) -- */
 typedef struct qconv_attributes { /* inputs x, w, bias, M, s */
   int_list kernel_shape, strides, pads, dilations;

@@ -134,6 +134,45 @@ static npuc_status upgrade_spatial(onnx_source *s, onnx_node *n) {
   return NPUC_OK;
 }
 
+static npuc_status upgrade_upsample_scales(onnx_source *s, onnx_node *n) {
+  NPUC_TRY(require(s, n, "scales"));
+  const onnx_attribute *a = npuc_onnx_attribute(n, "scales");
+  NPUC_TRY(expect(s, n, a, ONNX_FLOATS));
+  const char *name = npuc_graph_unique_name(s->g, npuc_arena_printf(s->scratch, "%s_scales", npuc_onnx_label(n)));
+  npuc_onnx_set_input(s, n, 1, npuc_graph_constant_floats(s->g, name, a->floats.values, a->floats.count));
+  npuc_onnx_remove_attribute(n, "scales");
+  return NPUC_OK;
+}
+
+/* Upsample 9 is Resize 10. */
+static npuc_status upgrade_upsample(onnx_source *s, onnx_node *n) {
+  (void)s;
+  n->type = "Resize";
+  return NPUC_OK;
+}
+
+/* Resize 10: scales come second, places are x / scale, the nearest is the one before. */
+static npuc_status upgrade_resize(onnx_source *s, onnx_node *n) {
+  if (n->n_inputs > 1) {
+    value *scales = n->inputs[1];
+    npuc_onnx_set_input(s, n, 1, NULL);
+    npuc_onnx_set_input(s, n, 2, scales);
+  }
+  npuc_onnx_add_attribute(s, n, "coordinate_transformation_mode", ONNX_STRING)->s = "asymmetric";
+  npuc_onnx_add_attribute(s, n, "nearest_mode", ONNX_STRING)->s = "floor";
+  return NPUC_OK;
+}
+
+/* The modes' earlier names. */
+static npuc_status upgrade_grid(onnx_source *s, onnx_node *n) {
+  (void)s;
+  onnx_attribute *a = npuc_onnx_attribute(n, "mode");
+  if (!a || a->type != ONNX_STRING) return NPUC_OK;
+  if (strcmp(a->s, "bilinear") == 0) a->s = "linear";
+  if (strcmp(a->s, "bicubic") == 0) a->s = "cubic";
+  return NPUC_OK;
+}
+
 /* Its present name. */
 static npuc_status upgrade_scatter(onnx_source *s, onnx_node *n) {
   (void)s;
@@ -171,6 +210,10 @@ static const struct upgrade_row {
     {"ReduceProd", 18, upgrade_axes},
     {"ReduceSum", 13, upgrade_axes},
     {"ReduceSumSquare", 18, upgrade_axes},
+    {"Upsample", 9, upgrade_upsample_scales},
+    {"Upsample", 10, upgrade_upsample},
+    {"Resize", 11, upgrade_resize},
+    {"GridSample", 20, upgrade_grid},
     {"Scatter", 11, upgrade_scatter},
     {"Slice", 10, upgrade_slice},
     {"Split", 13, upgrade_split_sizes},

@@ -148,6 +148,7 @@ npuc_status npuc_onnx_upgrade_early(onnx_source *s, onnx_node *n) {
       {"Reshape", upgrade_reshape},
       {"Tile", refuse},
       {"Upsample", refuse},
+
   };
   NPUC_TRY(drop_hints(s, n));
   if (is_one_of(n->type, pairs)) return upgrade_broadcast(s, n);

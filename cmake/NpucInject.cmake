@@ -3,6 +3,7 @@
 # their own, which the preload would replace.
 if(NOT NPUC_SANITIZE AND NOT CMAKE_CROSSCOMPILING AND TARGET npuc)
   add_library(inject_preload MODULE "${PROJECT_SOURCE_DIR}/tests/inject/preload.c")
+  target_compile_definitions(inject_preload PRIVATE _GNU_SOURCE) # RTLD_NEXT
   target_compile_options(inject_preload PRIVATE -Wall -Wextra -fvisibility=default)
   target_link_libraries(inject_preload PRIVATE ${CMAKE_DL_LIBS})
   add_executable(inject_demo "${PROJECT_SOURCE_DIR}/tests/inject/demo.c")

@@ -99,7 +99,7 @@ static void add_items(machine *m, pickle_value *to, pickle_value *const *items, 
 /* The values from `from` up become the items of a new value, which replaces them. */
 static void collect(machine *m, pickle_kind kind, size_t from) {
   pickle_value *v = new_value(m, kind);
-  add_items(m, v, m->stack + from, m->n_stack - from);
+  if (m->n_stack > from) add_items(m, v, m->stack + from, m->n_stack - from); /* there is no stack before the first push */
   m->n_stack = from;
   if (kind == PICKLE_DICT && v->n_items % 2) m->problem = "a dict has a key without a value";
   push(m, v);

@@ -9,7 +9,6 @@
  *   NPUC_INJECT_COUNT=FILE     at exit: how many calls there were, and the name of the one that was chosen
  *
  * fsync does nothing here: thousands of runs need no disk. */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>

@@ -206,6 +206,10 @@ typedef struct nms_attributes {
   int64_t center_point_box;
 } nms_attributes;
 
+typedef struct signal_window_attributes {
+  int64_t output_datatype, periodic;
+} signal_window_attributes; /* HannWindow, HammingWindow, BlackmanWindow */
+
 /* -- integer module (docs/numerics.md). y = clamp(y_zero_point + ((acc*M + (s ? 2^(s-1) : 0)) >> s), lo, hi) -- */
 typedef struct qconv_attributes { /* inputs x, w, bias, M, s */
   int_list kernel_shape, strides, pads, dilations;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products: Gemm (two matrices and a bias) and MatMul (batches of matrices, as numpy.matmul). */
+/* Matrix products: Gemm (two matrices and a bias), MatMul (batches of matrices, as numpy.matmul) and its integer forms; DynamicQuantizeLinear. */
 #include <stddef.h>
 
 #include "ir/ops/support.h"
@@ -107,11 +107,8 @@ static npuc_status matmul_shape(infer_context *c, const shape *a, const shape *b
   return NPUC_OK;
 }
 
-static npuc_status matmul_infer(infer_context *c) {
-  const fact *a = npuc_fact_input(c, 0), *b = npuc_fact_input(c, 1);
+static npuc_status product_infer(infer_context *c, const fact *a, const fact *b) {
   if (!a || !b) return NPUC_OK;
-  NPUC_TRY(npuc_infer_same_type(c, 0, 1));
-  c->outputs[0].type = a->type != DTYPE_NONE ? a->type : b->type;
   if (a->shape.rank < 0 || b->shape.rank < 0) return NPUC_OK;
   if (a->shape.rank == 0 || b->shape.rank == 0) {
     return npuc_op_fail(c->d, c->node, NPUC_DIAG_E0441, a->shape.rank == 0 ? "A" : "B", "a scalar given; rank 1 or more wanted");
@@ -119,6 +116,32 @@ static npuc_status matmul_infer(infer_context *c) {
   shape result;
   NPUC_TRY(matmul_shape(c, &a->shape, &b->shape, &result));
   c->outputs[0].shape = result;
+  return NPUC_OK;
+}
+
+static npuc_status matmul_infer(infer_context *c) {
+  NPUC_TRY(npuc_infer_same_type(c, 0, 1));
+  c->outputs[0].type = npuc_fact_type(c, 0) != DTYPE_NONE ? npuc_fact_type(c, 0) : npuc_fact_type(c, 1);
+  return product_infer(c, npuc_fact_input(c, 0), npuc_fact_input(c, 1));
+}
+
+static npuc_status matmulinteger_infer(infer_context *c) {
+  c->outputs[0].type = DTYPE_I32;
+  return product_infer(c, npuc_fact_input(c, 0), npuc_fact_input(c, 1));
+}
+
+static npuc_status qlinearmatmul_infer(infer_context *c) {
+  c->outputs[0].type = npuc_fact_type(c, 7);
+  return product_infer(c, npuc_fact_input(c, 0), npuc_fact_input(c, 3));
+}
+
+static npuc_status dynamicquantize_infer(infer_context *c) {
+  NPUC_TRY(npuc_infer_unary(c));
+  c->outputs[0].type = DTYPE_U8;
+  for (int32_t i = 1; i < c->node->n_outputs; i++) {
+    c->outputs[i].type = i == 1 ? DTYPE_F32 : DTYPE_U8;
+    c->outputs[i].shape = SHAPE_SCALAR;
+  }
   return NPUC_OK;
 }
 
@@ -160,4 +183,54 @@ const op_def npuc_op_matmul = {
     .infer = matmul_infer,
     .cost = matmul_cost,
     .eval = npuc_eval_matmul,
+};
+
+/* -- ONNX's own integer operators -- */
+static const op_port integer_inputs[] = {
+    {.name = "A", .doc = "[..., M, K], 8 bits"},
+    {.name = "B", .doc = "[..., K, N], 8 bits"},
+    {.name = "a_zero_point", .optional = true, .doc = "one, or one per row; 0 when absent"},
+    {.name = "b_zero_point", .optional = true, .doc = "one, or one per column; 0 when absent"},
+};
+static const op_port integer_outputs[] = {{.name = "Y", .doc = "[..., M, N], int32"}};
+static const op_port qlinear_inputs[] = {
+    {.name = "a", .doc = "[..., M, K], 8 bits"},          {.name = "a_scale", .doc = "one, or one per row"},
+    {.name = "a_zero_point", .doc = "as a_scale"},        {.name = "b", .doc = "[..., K, N], 8 bits"},
+    {.name = "b_scale", .doc = "one, or one per column"}, {.name = "b_zero_point", .doc = "as b_scale"},
+    {.name = "y_scale", .doc = "one, or one per row"},    {.name = "y_zero_point", .doc = "as y_scale; gives y's type"},
+};
+static const op_port qlinear_outputs[] = {{.name = "y", .doc = "[..., M, N]"}};
+static const op_port dynamic_inputs[] = {{.name = "x", .doc = "float32, any shape"}};
+static const op_port dynamic_outputs[] = {
+    {.name = "y", .doc = "uint8, as x"}, {.name = "y_scale", .doc = "scalar"}, {.name = "y_zero_point", .doc = "uint8 scalar"}};
+
+const op_def npuc_op_matmulinteger = {
+    ONNX_OP(matmulinteger, OP_MATMULINTEGER, "MatMulInteger", 10, 10),
+    .summary = "Product of stacks of 8-bit matrices in 32 bits.",
+    .formula = "Y[..., m, n] = sum over k of (A[..., m, k] - a_zero_point) * (B[..., k, n] - b_zero_point)",
+    PORTS_IN(integer_inputs, 2),
+    PORTS_OUT(integer_outputs, 1),
+    .infer = matmulinteger_infer,
+    .cost = matmul_cost,
+};
+
+const op_def npuc_op_qlinearmatmul = {
+    ONNX_OP(qlinearmatmul, OP_QLINEARMATMUL, "QLinearMatMul", 21, 21),
+    .summary = "Product of stacks of quantized matrices, quantized again.",
+    .formula = "y = saturate(round_half_even(sum of (a - a_zero_point)(b - b_zero_point) * a_scale * b_scale / y_scale) + y_zero_point)",
+    PORTS_IN(qlinear_inputs, 8),
+    PORTS_OUT(qlinear_outputs, 1),
+    .infer = qlinearmatmul_infer,
+    .cost = matmul_cost,
+};
+
+const op_def npuc_op_dynamicquantizelinear = {
+    ONNX_OP(dynamicquantizelinear, OP_DYNAMICQUANTIZELINEAR, "DynamicQuantizeLinear", 11, 11),
+    .summary = "Quantizes by the range that the tensor itself has.",
+    .formula =
+        "y_scale = (max(x, 0) - min(x, 0)) / 255, 1 where that is 0; y_zero_point = round(-min(x, 0) / y_scale); y = saturate(round(x / "
+        "y_scale) + y_zero_point)",
+    PORTS_IN(dynamic_inputs, 1),
+    PORTS_OUT(dynamic_outputs, 3),
+    .infer = dynamicquantize_infer,
 };

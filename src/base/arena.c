@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limit.h"
+
 #define ALIGNMENT ((size_t)16)
 #define FIRST_BLOCK ((size_t)16 << 10)
 #define LARGEST_BLOCK ((size_t)1 << 20)
@@ -171,21 +173,31 @@ void *npuc_arena_grow(arena *a, void *array, size_t count, size_t need, size_t e
 
 size_t npuc_arena_used(const arena *a) { return a->used; }
 
-/* calloc's pages are zeroed by the system when they are first touched: a large claim costs nothing until it is used. The block's own
- * address stands before the aligned one. */
+/* Stands before the aligned bytes. */
+typedef struct buffer_head {
+  uintptr_t whole; /* address of the block */
+  size_t bytes;
+} buffer_head;
+
+/* calloc's pages are zeroed by the system when they are first touched: a large claim costs nothing until it is used. */
 void *npuc_buffer_create(size_t bytes) {
   enum { ALIGN = 64 };
-  if (bytes > SIZE_MAX / 2) return NULL;
-  uintptr_t whole = (uintptr_t)calloc(1, bytes + ALIGN + sizeof whole);
-  if (!whole) return NULL;
-  uintptr_t aligned = (whole + sizeof whole + ALIGN - 1) / ALIGN * ALIGN;
-  memcpy((void *)(aligned - sizeof whole), &whole, sizeof whole);
+  buffer_head head = {.bytes = bytes};
+  if (bytes > SIZE_MAX / 2 || !npuc_memory_claim(bytes)) return NULL;
+  head.whole = (uintptr_t)calloc(1, bytes + ALIGN + sizeof head);
+  if (!head.whole) {
+    npuc_memory_give_back(bytes);
+    return NULL;
+  }
+  uintptr_t aligned = (head.whole + sizeof head + ALIGN - 1) / ALIGN * ALIGN;
+  memcpy((void *)(aligned - sizeof head), &head, sizeof head);
   return (void *)aligned;
 }
 
 void npuc_buffer_destroy(void *buffer) {
   if (!buffer) return;
-  uintptr_t whole;
-  memcpy(&whole, (char *)buffer - sizeof whole, sizeof whole);
-  free((void *)whole);
+  buffer_head head;
+  memcpy(&head, (char *)buffer - sizeof head, sizeof head);
+  npuc_memory_give_back(head.bytes);
+  free((void *)head.whole);
 }

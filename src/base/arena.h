@@ -43,7 +43,7 @@ size_t npuc_arena_used(const arena *a);
 #define NPUC_NEW(a, type) ((type *)npuc_arena_alloc((a), sizeof(type)))
 #define NPUC_NEW_ARRAY(a, count, type) ((type *)npuc_arena_array((a), (count), sizeof(type)))
 
-/* Large memory: 64-byte aligned, zeroed, size checked. NULL with a diagnostic-free failure is the caller's to report (E0002). */
+/* Large memory: 64-byte aligned, zeroed, size checked, within npuc_memory_limit. NULL is the caller's to report (npuc_fail_memory). */
 void *npuc_buffer_create(size_t bytes);
 void npuc_buffer_destroy(void *buffer);
 

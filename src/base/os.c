@@ -19,6 +19,11 @@ size_t npuc_os_processors(void) {
   return online > 0 ? (size_t)online : 1;
 }
 
+uint64_t npuc_os_memory_bytes(void) {
+  long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+  return pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes : 0;
+}
+
 uint64_t npuc_os_peak_rss_bytes(void) {
   struct rusage usage;
   if (getrusage(RUSAGE_SELF, &usage) != 0 || usage.ru_maxrss < 0) return 0;

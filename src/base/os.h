@@ -9,6 +9,8 @@
 
 /* Processors that this process may run on; at least 1. */
 size_t npuc_os_processors(void);
+/* Memory of the machine; 0 when the system does not say. */
+uint64_t npuc_os_memory_bytes(void);
 /* Highest resident set so far; 0 when the system does not say. */
 uint64_t npuc_os_peak_rss_bytes(void);
 /* Columns of the terminal behind a descriptor; 0 when it is none or does not say. */

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/cpu.h"
+#include "base/limit.h"
+#include "base/os.h"
 #include "cli/cli.h"
 #include "formats/json.h"
 #include "base/build_info.h"
@@ -71,6 +73,9 @@ static npuc_status set_up(cli *c) {
   NPUC_TRY(npuc_cli_int(c->diag, &c->line, "--threads", 1, 1024, 0, &threads));
   NPUC_TRY(npuc_cli_int(c->diag, &c->line, "--seed", 0, INT64_MAX, 0, &seed));
   c->seed = (unsigned long long)seed;
+  size_t memory;
+  NPUC_TRY(npuc_cli_size(c->diag, &c->line, "--max-memory", (size_t)(npuc_os_memory_bytes() / 5 * 4), &memory));
+  npuc_memory_limit(memory);
   const char *log = npuc_cli_value(&c->line, "--log");
   if (log && !(c->log = fopen(log, "w")))
     return npuc_fail(c->diag, NPUC_DIAG_E0003, &(diag_place){.file = log}, "the log cannot be opened");

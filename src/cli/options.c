@@ -16,6 +16,7 @@ static const option global_options[] = {
     {"--verbose", 'v', OPTION_FLAG, NULL, "more detail: the numbers of each stage's gate"},
     {"--color", 0, OPTION_VALUE, "auto|always|never", "colours in text output (auto: on a terminal, unless NO_COLOR is set)"},
     {"--threads", 0, OPTION_VALUE, "N", "worker threads (default: all cores); results do not depend on it"},
+    {"--max-memory", 0, OPTION_VALUE, "SIZE", "most memory for tensors, such as 512M or 16G (default: 80 % of the machine's)"},
     {"--seed", 0, OPTION_VALUE, "N", "seed of random inputs (default 0)"},
     {"--log", 0, OPTION_VALUE, "FILE", "write diagnostics and progress as JSON lines to FILE too"},
     {"--help", 'h', OPTION_FLAG, NULL, "this text"},
@@ -199,6 +200,33 @@ npuc_status npuc_cli_int(diag *d, const parsed_line *line, const char *name, lon
                      hi, text);
   *out_value = v;
   return NPUC_OK;
+}
+
+/* Digits, then nothing, K, M, G or T (powers of 1024). */
+static bool parse_size(const char *text, size_t *out_bytes) {
+  static const char suffixes[] = "KMGT";
+  char *end = NULL;
+  errno = 0;
+  unsigned long long v = strtoull(text, &end, 10);
+  if (text[0] < '0' || text[0] > '9' || errno != 0) return false;
+  const char *suffix = *end ? strchr(suffixes, *end) : NULL;
+  if (*end && (!suffix || end[1])) return false;
+  for (ptrdiff_t i = suffix ? suffix - suffixes + 1 : 0; i > 0; i--) {
+    if (v > SIZE_MAX / 1024) return false;
+    v *= 1024;
+  }
+  *out_bytes = (size_t)v;
+  return v > 0;
+}
+
+npuc_status npuc_cli_size(diag *d, const parsed_line *line, const char *name, size_t fallback, size_t *out_bytes) {
+  const char *text = npuc_cli_value(line, name);
+  *out_bytes = fallback;
+  if (!text || parse_size(text, out_bytes)) return NPUC_OK;
+  npuc_status status =
+      npuc_fail(d, NPUC_DIAG_E0104, &(diag_place){.attribute = name}, "%s wants bytes, with K, M, G or T for more, not '%s'", name, text);
+  npuc_fix(d, "%s 4G", name);
+  return status;
 }
 
 npuc_status npuc_cli_real(diag *d, const parsed_line *line, const char *name, double fallback, double *out_value) {

@@ -66,6 +66,8 @@ size_t npuc_cli_list(const parsed_line *line, arena *a, const char *name, const 
 npuc_status npuc_cli_int(diag *d, const parsed_line *line, const char *name, long long lo, long long hi, long long fallback,
                          long long *out_value) NPUC_MUST_USE;
 npuc_status npuc_cli_real(diag *d, const parsed_line *line, const char *name, double fallback, double *out_value) NPUC_MUST_USE;
+/* Bytes, with K, M, G or T behind them. */
+npuc_status npuc_cli_size(diag *d, const parsed_line *line, const char *name, size_t fallback, size_t *out_bytes) NPUC_MUST_USE;
 
 /* columns: of the terminal, 0 where lines stay whole. */
 void npuc_cli_help(FILE *out, const command *const *commands, size_t n_commands, size_t columns);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limit.h"
+
 /* -- the pool -- */
 
 typedef struct pool_buffer {
@@ -77,11 +79,10 @@ static npuc_status allocate(walker *w, const value *v, tensor *t) {
   diag_place place = {.node = w->node->name, .op = w->node->op->type};
   int64_t n;
   if (!npuc_shape_elements(&t->shape, &n) || !npuc_dtype_bytes(t->type, n, &t->bytes)) {
-    return npuc_fail(w->d, NPUC_DIAG_E0002, &place, "value \"%s\" has no size that can be addressed", v->name);
+    return npuc_fail_memory(w->d, &place, SIZE_MAX, "value \"%s\", whose size cannot be addressed", v->name);
   }
   t->data = NULL;
-  if (t->bytes && !(t->data = take(w->r->pool, t->bytes)))
-    return npuc_fail(w->d, NPUC_DIAG_E0002, &place, "%zu bytes for value \"%s\"", t->bytes, v->name);
+  if (t->bytes && !(t->data = take(w->r->pool, t->bytes))) return npuc_fail_memory(w->d, &place, t->bytes, "value \"%s\"", v->name);
   return NPUC_OK;
 }
 
@@ -196,7 +197,7 @@ static npuc_status give_outputs(walker *w, tensor *out_outputs) {
     if (g->outputs[i]->is_input && t.bytes) {
       const void *from = t.data;
       t.data = take(w->r->pool, t.bytes);
-      if (!t.data) return npuc_fail(w->d, NPUC_DIAG_E0002, NULL, "%zu bytes for an output", t.bytes);
+      if (!t.data) return npuc_fail_memory(w->d, NULL, t.bytes, "an output");
       memcpy(t.data, from, t.bytes);
     }
     t.owner = NULL;

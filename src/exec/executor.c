@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limit.h"
 #include "exec/dynamic.h"
 #include "kernels/kernels.h"
 
@@ -29,9 +30,7 @@ struct executor {
   size_t *aligned_bytes;
 };
 
-static npuc_status out_of_memory(diag *d, size_t bytes, const char *what) {
-  return npuc_fail(d, NPUC_DIAG_E0002, NULL, "%zu bytes of %s", bytes, what);
-}
+static npuc_status out_of_memory(diag *d, size_t bytes, const char *what) { return npuc_fail_memory(d, NULL, bytes, "%s", what); }
 
 /* -- create -- */
 

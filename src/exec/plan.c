@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limit.h"
 #include "exec/channels_last.h"
 #include "exec/fuse.h"
 #include "exec/memory_plan.h"
@@ -41,7 +42,7 @@ static npuc_status size_value(planner *p, exec_value *v, const value *of, const 
   v->value = of;
   v->tensor = (tensor){.type = f->type, .shape = f->shape};
   if (!npuc_shape_elements(&f->shape, &n) || !npuc_dtype_bytes(f->type, n, &v->tensor.bytes)) {
-    return npuc_fail(p->d, NPUC_DIAG_E0002, &place, "value \"%s\" has no size that can be addressed", of->name);
+    return npuc_fail_memory(p->d, &place, SIZE_MAX, "value \"%s\", whose size cannot be addressed", of->name);
   }
   return NPUC_OK;
 }
@@ -134,6 +135,14 @@ static bool outputs_are_folded(const planner *p, const node *n) {
   return true;
 }
 
+/* One value that is more than all that is left is named, before the sum of all is asked for. */
+static npuc_status check_limit(const planner *p, const node *n, const exec_value *y) {
+  diag_place place = {.node = n->name, .op = n->op->type};
+  if (!npuc_memory_claim(y->tensor.bytes)) return npuc_fail_memory(p->d, &place, y->tensor.bytes, "value \"%s\"", y->value->name);
+  npuc_memory_give_back(y->tensor.bytes);
+  return NPUC_OK;
+}
+
 static npuc_status place_output(planner *p, const node *n, exec_step *s, int32_t i, size_t step) {
   const value *v = s->last->outputs[i];
   exec_value *y = slot(p, v);
@@ -153,6 +162,7 @@ static npuc_status place_output(planner *p, const node *n, exec_step *s, int32_t
   if (over >= 0) {
     share(y, slot(p, n->inputs[over]));
   } else {
+    NPUC_TRY(check_limit(p, n, y));
     new_storage(p, y, step);
   }
   extend(p, v);
@@ -242,7 +252,7 @@ static npuc_status plan_constants(planner *p) {
 }
 
 static npuc_status too_much_memory(const planner *p) {
-  return npuc_fail(p->d, NPUC_DIAG_E0002, NULL, "the activations together have no size that can be addressed");
+  return npuc_fail_memory(p->d, NULL, SIZE_MAX, "the activations together, whose size cannot be addressed");
 }
 
 /* An output that lies in the caller's input gets memory of its own, copied at the end of a run. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/limit.h"
 #include "base/map.h"
 
 enum { MAX_EXPANSION = 1032, NAME_BYTES = 4096, DIRECTORY_ENTRY_BYTES = 46 };
@@ -165,7 +166,7 @@ const zip_member *npuc_zip_find(const zip_archive *z, const char *name) { return
 /* -- members -- */
 static npuc_status inflate_member(diag *d, const zip_archive *z, const zip_member *m, blob **out_owner, const uint8_t **out_data) {
   blob *b = npuc_blob_create(m->bytes ? (size_t)m->bytes : 1);
-  if (!b) return npuc_fail(d, NPUC_DIAG_E0002, NULL, "%llu bytes for %s of %s", (unsigned long long)m->bytes, m->name, z->path);
+  if (!b) return npuc_fail_memory(d, &(diag_place){.file = z->path}, (size_t)m->bytes, "the member %s", m->name);
   uint8_t *to = npuc_blob_data(b);
   uint64_t done = 0;
   while (done < m->bytes) {

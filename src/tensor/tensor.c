@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/limit.h"
+
 npuc_status npuc_tensor_create(diag *d, dtype type, const shape *s, tensor *out_tensor) {
   int64_t n;
   size_t bytes;
@@ -13,7 +15,7 @@ npuc_status npuc_tensor_create(diag *d, dtype type, const shape *s, tensor *out_
                      (int)s->rank);
   }
   blob *b = npuc_blob_create(bytes);
-  if (!b) return npuc_fail(d, NPUC_DIAG_E0002, NULL, "a tensor of %zu bytes", bytes);
+  if (!b) return npuc_fail_memory(d, NULL, bytes, "a tensor");
   *out_tensor = (tensor){.type = type, .shape = *s, .data = npuc_blob_data(b), .bytes = bytes, .owner = b};
   return NPUC_OK;
 }

@@ -5,6 +5,8 @@
 
 #include "import/onnx/source.h"
 
+#include "base/limit.h"
+
 typedef struct tensor_record {
   const char *name;
   int64_t data_type;
@@ -184,7 +186,7 @@ static npuc_status take_list(onnx_source *s, pb_reader message, const tensor_rec
   NPUC_TRY(check_list(s, t, list_count(t, form.field), form.width, out->bytes));
   if (out->bytes == 0) return NPUC_OK;
   blob *b = npuc_blob_create(out->bytes);
-  if (!b) return npuc_fail(s->d, NPUC_DIAG_E0002, NULL, "%zu bytes for the tensor %s", out->bytes, t->name);
+  if (!b) return npuc_fail_memory(s->d, &(diag_place){.node = t->name}, out->bytes, "the tensor");
   npuc_module_keep_blob(s->m, b);
   npuc_blob_release(b);
   out->owner = b;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limit.h"
 #include "ir/ops/support.h"
 
 const kernel_set *npuc_eval_kernels(const eval_context *c) { return c->kernels ? c->kernels : npuc_kernels_scalar(); }
@@ -15,7 +16,7 @@ npuc_status npuc_eval_scratch(const eval_context *c, size_t bytes, void **out_me
   *out_memory = c->scratch(c->user, bytes);
   if (*out_memory) return NPUC_OK;
   diag_place place = npuc_eval_place(c);
-  return npuc_fail(c->d, NPUC_DIAG_E0002, &place, "%zu bytes of scratch memory", bytes);
+  return npuc_fail_memory(c->d, &place, bytes, "scratch memory");
 }
 
 npuc_status npuc_eval_unsupported(const eval_context *c, dtype type) {

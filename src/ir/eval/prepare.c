@@ -2,6 +2,7 @@
 /* Which operators have something to prepare. */
 #include "ir/eval/prepare.h"
 
+#include "base/limit.h"
 #include "ir/eval/integer.h"
 #include "kernels/conv.h"
 #include "kernels/conv_i8.h"
@@ -10,7 +11,7 @@ static npuc_status buffer(diag *d, const node *n, size_t bytes, void **out_buffe
   *out_buffer = npuc_buffer_create(bytes);
   if (*out_buffer) return NPUC_OK;
   diag_place place = {.node = n->name, .op = n->op->type};
-  return npuc_fail(d, NPUC_DIAG_E0002, &place, "%zu bytes for packed weights", bytes);
+  return npuc_fail_memory(d, &place, bytes, "packed weights");
 }
 
 static npuc_status prepare_conv(diag *d, const node *n, const tensor *w, void **out_prepared) {

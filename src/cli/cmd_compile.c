@@ -87,6 +87,8 @@ static npuc_status check_request(cli *c, const char *model, const char **out_pat
   if (text != model) npuc_note(c->diag, NPUC_DIAG_E0933, &(diag_place){.file = model}, "the model is its stage import, %s", found.path);
   if (found.kind == MODEL_NPU)
     return npuc_fail(c->diag, NPUC_DIAG_E0906, &(diag_place){.file = model}, "it is a program for an NPU, not a model");
+  module *none;
+  if (found.kind == MODEL_TENSORS) return npuc_source_read(c->diag, found.path, &none); /* which says what to do instead */
   const char **targets;
   size_t n = npuc_cli_list(&c->line, c->arena, "--target", &targets);
   for (size_t i = 0; i < n; i++) {

@@ -79,7 +79,7 @@ static npuc_status recognise(diag *d, opened_model *m) {
   npuc_status status = npuc_source_format(d, m->path, &format);
   npuc_diag_set_file(d, outer_file);
   if (status != NPUC_OK) return status;
-  m->kind = format == SOURCE_NPU ? MODEL_NPU : format == SOURCE_TORCH ? MODEL_TENSORS : MODEL_GRAPH;
+  m->kind = format == SOURCE_NPU ? MODEL_NPU : format == SOURCE_TORCH || format == SOURCE_TORCHSCRIPT ? MODEL_TENSORS : MODEL_GRAPH;
   if (format != SOURCE_UNKNOWN) return NPUC_OK;
   return npuc_fail(d, NPUC_DIAG_E0906, &(diag_place){.file = m->label},
                    "it begins like no format that npuc reads (ONNX, .pt2, torch.save, .npu, or a folder made by npuc), or it is empty");

@@ -10,9 +10,10 @@ commands() {
   sed -n 's/^    //p' "$NPUC_SOURCE_DIR/docs/$1.md" | sed -e ':more' -e '/\\$/{N;s/\\\n */ /;bmore' -e '}' | sed 's/  *#.*//' | grep -E '^(npuc|build/examples/classify) '
 }
 first=$(commands compile-a-model | head -n 1)
-for page in compile-a-model check-a-model integer-module run-on-the-npu runtime; do
+for page in compile-a-model check-a-model integer-module run-on-the-npu runtime from-pytorch; do
   mkdir "$page" && cd "$page" || exit 1
   ln -s "$NPUC_SOURCE_DIR/examples" examples
+  ln -s "$NPUC_SOURCE_DIR/tests" tests
   ln -s "$NPUC_BINARY_DIR" build
   status 0 sh -c "$first"
   commands "$page" > list.txt

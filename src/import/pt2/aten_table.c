@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "import/pt2/aten.h"
+#include "import/pt2/pt2.h"
 #include "import/pt2/source.h"
 
 typedef struct entry {
@@ -17,6 +18,8 @@ static const entry entries[] = {
 #include "import/pt2/aten.def"
 #undef ATEN
 };
+
+const char *npuc_pt2_operator(size_t index) { return index < sizeof entries / sizeof *entries ? entries[index].name : NULL; }
 
 static const entry *find(const char *name, size_t n) {
   for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {

@@ -15,4 +15,7 @@ bool npuc_pt2_is(const zip_archive *z);
  * program writes become states: an input and an output each, paired in the metadata "npuc.state.K" (docs/from-pytorch.md). */
 npuc_status npuc_pt2_read(diag *d, const char *path, module **out_module) NPUC_MUST_USE;
 
+/* The operators of PyTorch that are read, in aten.def's order: "aten.conv2d"; NULL past the last. */
+const char *npuc_pt2_operator(size_t index);
+
 #endif

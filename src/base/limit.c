@@ -31,7 +31,7 @@ npuc_status npuc_fail_memory(diag *d, const diag_place *place, size_t bytes, con
   npuc_status status;
   if (limited) {
     status =
-        npuc_fail(d, NPUC_DIAG_E0008, place, "%s: %zu bytes, with %zu in use, are more than the limit of %zu", what, bytes, held, most);
+        npuc_fail(d, NPUC_DIAG_E0009, place, "%s: %zu bytes, with %zu in use, are more than the limit of %zu", what, bytes, held, most);
     npuc_fix(d, "--max-memory SIZE");
   } else {
     status = npuc_fail(d, NPUC_DIAG_E0002, place, "%zu bytes for %s", bytes, what);

@@ -11,7 +11,7 @@ void npuc_memory_limit(size_t bytes);
 /* False when these bytes more would pass the limit; else they are counted until they are given back. */
 bool npuc_memory_claim(size_t bytes);
 void npuc_memory_give_back(size_t bytes);
-/* Why a claim of `bytes` was not met: E0008 when it is the limit, else E0002. The text says what they were for: "packed weights". */
+/* Why a claim of `bytes` was not met: E0009 when it is the limit, else E0002. The text says what they were for: "packed weights". */
 npuc_status npuc_fail_memory(diag *d, const diag_place *place, size_t bytes, const char *format, ...) NPUC_PRINTF(4, 5) NPUC_MUST_USE;
 
 #endif

@@ -10,11 +10,11 @@ printf '\010\010\072\115\012\021\012\001\170\012\001\163\022\001\171\042\006\105
 
 for model in constant expand; do
   status 3 "$NPUC" run $model.onnx
-  says err.txt NPUC-E0008
+  says err.txt NPUC-E0009
   says err.txt "$model.onnx: "
   says err.txt "bytes, with"
   status 3 "$NPUC" normalize $model.onnx -o "$model-out"
-  says err.txt NPUC-E0008
+  says err.txt NPUC-E0009
   [ ! -e "$model-out/2-normalize.onnx" ] || fail "$model: a stage was left"
   status 0 "$NPUC" inspect $model.onnx
 done

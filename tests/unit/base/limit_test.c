@@ -39,7 +39,7 @@ static void the_limit_is_told_from_the_machine(void **state) {
   npuc_memory_limit(10 * KIB);
   assert_int_equal(npuc_fail_memory(d, &(diag_place){.node = "n"}, 11 * KIB, "value \"%s\"", "v"), NPUC_UNSUPPORTED);
   const diag_record *r = npuc_diag_first_error(d);
-  assert_int_equal(r->code, NPUC_DIAG_E0008);
+  assert_int_equal(r->code, NPUC_DIAG_E0009);
   assert_non_null(strstr(r->reason, "value \"v\": 11264 bytes"));
   assert_int_equal(r->n_fixes, 1);
   npuc_memory_limit(0);

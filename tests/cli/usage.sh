@@ -30,8 +30,8 @@ status 3 "$NPUC" compile "$demo/model.onnx" -t refnpu-n16 -o w --scheme w4a8 --c
 status 2 "$NPUC" compile "$demo/model.onnx" -t refnpu-n16 -o v --preprocess "$preprocess"; says err.txt "--calib"
 status 2 env NPUC_CPU=quantum "$NPUC" targets;                      says err.txt NPUC-E0007
 # what a model or an option asks for is refused by size before it is claimed; the same model runs within the limit
-status 3 "$NPUC" run "$demo/model.onnx" --dim N=1000000000;         says err.txt NPUC-E0008; says err.txt "--max-memory"
-status 3 "$NPUC" run "$demo/model.onnx" --max-memory 1K;            says err.txt NPUC-E0008
+status 3 "$NPUC" run "$demo/model.onnx" --dim N=1000000000;         says err.txt NPUC-E0009; says err.txt "--max-memory"
+status 3 "$NPUC" run "$demo/model.onnx" --max-memory 1K;            says err.txt NPUC-E0009
 status 0 "$NPUC" run "$demo/model.onnx" --max-memory 64M
 for size in 12Q 1GB -1 0 "" 99999999999T; do
   status 2 "$NPUC" run "$demo/model.onnx" --max-memory "$size";     says err.txt NPUC-E0104

@@ -36,6 +36,15 @@ typedef struct buffers {
   int32_t *parameters;
 } buffers;
 
+/* Blocked images, x with the border that the window needs: as inside the executor. */
+static conv_f32 f32_conv(const kernel_window *g) {
+  conv_f32 conv = {.g = *g, .clip_lo = 0.0f, .clip_hi = INFINITY};
+  image_border border = npuc_conv_border(g);
+  if (!npuc_image_blocked(g->channels, g->in, &border, &conv.x_image) || !npuc_image_blocked(g->out_channels, g->out, NULL, &conv.y_image))
+    exit(1);
+  return conv;
+}
+
 static void run(const kernel_set *kernels, const kernel_window *g, const buffers *b, int is_i8) {
   if (is_i8) {
     int32_t *p = b->parameters;
@@ -48,20 +57,24 @@ static void run(const kernel_set *kernels, const kernel_window *g, const buffers
                     .scale = {.bias = p, .m = p + g->out_channels, .s = p + 2 * g->out_channels}};
     npuc_conv_i8(kernels, NULL, &conv, b->scratch);
   } else {
-    conv_f32 conv = {.g = *g, .x = b->x, .packed = b->packed, .y = b->y, .clip_lo = 0.0f, .clip_hi = INFINITY};
+    conv_f32 conv = f32_conv(g);
+    conv.x = b->x;
+    conv.packed = b->packed;
+    conv.y = b->y;
     npuc_conv_f32(kernels, NULL, &conv, b->scratch);
   }
 }
 
 static void measure(const kernel_set *kernels, const char *name, kernel_window g, int is_i8) {
   int64_t taps = g.channels / g.group * window_volume(g.kernel), outputs = g.batch * g.out_channels * window_volume(g.out);
-  size_t scratch, packed = is_i8 ? npuc_conv_i8_packed_elements(&g) : npuc_conv_packed_elements(g.group, g.out_channels, taps);
+  conv_weights weights = conv_weights_of(&g);
   const conv_i8 shape = {.g = g, .x_last = true, .y_last = true};
-  if (!(is_i8 ? npuc_conv_i8_scratch(&shape, 1, &scratch) : npuc_conv_f32_scratch(&g, 1, &scratch))) return;
-  size_t x = (size_t)(g.batch * g.channels * window_volume(g.in)), w = (size_t)(g.out_channels * taps);
-  buffers b = {npuc_buffer_create(x * 4),      npuc_buffer_create(w * 4),
-               npuc_buffer_create(packed * 4), npuc_buffer_create((size_t)outputs * 4),
-               npuc_buffer_create(scratch),    npuc_buffer_create((size_t)g.out_channels * 12)};
+  conv_f32 conv = f32_conv(&g);
+  size_t scratch, packed = is_i8 ? npuc_conv_i8_packed_elements(&g) : npuc_conv_f32_packed_elements(&weights);
+  if (!(is_i8 ? npuc_conv_i8_scratch(&shape, 1, &scratch) : npuc_conv_f32_scratch(&conv, 1, &scratch))) return;
+  size_t x = (size_t)(g.batch * conv.x_image.sample), y = (size_t)(g.batch * conv.y_image.sample), w = (size_t)(g.out_channels * taps);
+  buffers b = {npuc_buffer_create(x * 4), npuc_buffer_create(w * 4),   npuc_buffer_create(packed * 4),
+               npuc_buffer_create(y * 4), npuc_buffer_create(scratch), npuc_buffer_create((size_t)g.out_channels * 12)};
   for (int64_t o = 0; o < g.out_channels; o++) {
     b.parameters[g.out_channels + o] = 25000;
     b.parameters[2 * g.out_channels + o] = 24;
@@ -69,7 +82,7 @@ static void measure(const kernel_set *kernels, const char *name, kernel_window g
   if (is_i8) {
     npuc_conv_i8_pack(&g, b.w, b.packed);
   } else {
-    npuc_conv_f32_pack(g.group, g.out_channels, taps, b.w, b.packed);
+    npuc_conv_f32_pack(&weights, b.w, b.packed);
   }
   double best = INFINITY;
   for (int i = 0; i < 15; i++) {
@@ -98,6 +111,8 @@ int main(void) {
     measure(&kernels, "64->64 8x8 3x3", square(8, 64, 64, 1, 8, 3, 1), is_i8);
     measure(&kernels, "64->64 25x25 1x1", square(8, 64, 64, 1, 25, 1, 1), is_i8);
     measure(&kernels, "64 dw 25x25 3x3", square(8, 64, 64, 64, 25, 3, 1), is_i8);
+    measure(&kernels, "960->160 7x7 1x1", square(4, 960, 160, 1, 7, 1, 1), is_i8);
+    measure(&kernels, "672 dw 14x14 5x5", square(1, 672, 672, 672, 14, 5, 1), is_i8);
     measure(&kernels, "256->256 14x14 1x1", square(4, 256, 256, 1, 14, 1, 1), is_i8);
     measure(&kernels, "16->96 112x112 1x1", square(1, 16, 96, 1, 112, 1, 1), is_i8);
     measure(&kernels, "144->24 56x56 1x1", square(1, 144, 24, 1, 56, 1, 1), is_i8);

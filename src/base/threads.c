@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One job at a time: a range and a shared counter from which each thread takes the next chunk until none is left. The calling
  * thread is worker 0 and works too. A call from inside a body (nested) is known by its thread, runs in it, and keeps its worker
- * number, so that scratch memory by worker number stays private; a call from another thread waits for its turn. */
+ * number, so that scratch memory by worker number stays private; a call from another thread waits for its turn.
+ *
+ * A network is many short jobs one behind the other, and waking a thread costs as much as a small one: a helper looks for the next job
+ * for some microseconds before it sleeps, and so does the caller for the last helper. Not where there are more threads than processors. */
 #include "base/threads.h"
 
 #include <pthread.h>
@@ -14,6 +17,7 @@
 #include "base/os.h"
 
 #define MOST_THREADS 1024
+enum { SPINS = 2000 }; /* some ten microseconds */
 
 typedef struct job {
   void (*body)(void *context, size_t begin, size_t end, size_t worker);
@@ -29,9 +33,10 @@ struct thread_pool {
   size_t n_helpers;
   job current;
   atomic_size_t next_chunk;
-  pthread_t caller; /* of the current job */
-  uint64_t generation;
-  size_t active; /* helpers inside the current job */
+  pthread_t caller;                /* of the current job */
+  atomic_uint_fast64_t generation; /* changed under the lock */
+  atomic_size_t active;            /* helpers inside the current job; changed under the lock */
+  int spins;
   bool busy, stop;
 };
 
@@ -50,6 +55,23 @@ static void run_chunks(thread_pool *pool, const job *j, size_t worker) {
   }
 }
 
+static void relax(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+/* Only to be quick: whoever returns looks again under the lock. */
+static void spin_for_job(thread_pool *pool, uint64_t seen) {
+  for (int i = 0; i < pool->spins && atomic_load_explicit(&pool->generation, memory_order_relaxed) == seen; i++) relax();
+}
+
+static void spin_for_helpers(thread_pool *pool) {
+  for (int i = 0; i < pool->spins && atomic_load_explicit(&pool->active, memory_order_relaxed) > 0; i++) relax();
+}
+
 static void *helper_main(void *argument) {
   helper_start start = *(helper_start *)argument;
   free(argument);
@@ -66,6 +88,9 @@ static void *helper_main(void *argument) {
     run_chunks(pool, &j, start.worker);
     pthread_mutex_lock(&pool->lock);
     if (--pool->active == 0) pthread_cond_broadcast(&pool->idle);
+    pthread_mutex_unlock(&pool->lock);
+    spin_for_job(pool, seen);
+    pthread_mutex_lock(&pool->lock);
   }
   pthread_mutex_unlock(&pool->lock);
   return NULL;
@@ -112,6 +137,7 @@ thread_pool *npuc_pool_create(size_t threads) {
   thread_pool *pool = calloc(1, sizeof *pool);
   if (!pool) return NULL;
   pool->helpers = calloc(threads, sizeof *pool->helpers);
+  pool->spins = threads <= npuc_os_processors() ? SPINS : 0;
   if (!pool->helpers || !init_locks(pool)) {
     free(pool->helpers);
     free(pool);
@@ -179,6 +205,7 @@ static void run_shared(thread_pool *pool, const job *j) {
   pthread_mutex_unlock(&pool->lock);
 
   run_chunks(pool, j, 0);
+  spin_for_helpers(pool);
 
   pthread_mutex_lock(&pool->lock);
   while (pool->active > 0) pthread_cond_wait(&pool->idle, &pool->lock);

@@ -270,19 +270,22 @@ static eval_context context_of(executor *e, diag *d) {
 }
 
 static npuc_status run_step(executor *e, diag *d, const exec_plan *p, const exec_step *s) {
+  if (s->segment) { /* nobody observes */
+    npuc_segment_run(s->segment, &e->kernels, e->options.pool, e->memory + s->memory);
+    return NPUC_OK;
+  }
   if (!s->skip) {
     eval_context c = context_of(e, d);
     c.node = s->node;
     c.prepared = s->prepared;
-    c.epilogue = s->epilogue;
     if (!s->node->op->eval) {
       diag_place place = {.node = s->node->name, .op = s->node->op->type};
       return npuc_fail(d, NPUC_DIAG_E0602, &place, "the executor does not run %s", s->node->op->type);
     }
     NPUC_TRY(s->node->op->eval(&c, s->inputs, s->outputs));
   }
-  for (int32_t i = 0; i < s->last->n_outputs; i++) {
-    if (s->last->outputs[i]) NPUC_TRY(show(e, p, s->last->outputs[i]));
+  for (int32_t i = 0; i < s->node->n_outputs; i++) {
+    if (s->node->outputs[i]) NPUC_TRY(show(e, p, s->node->outputs[i]));
   }
   return NPUC_OK;
 }
@@ -400,7 +403,7 @@ size_t npuc_executor_memory(const executor *e) { return e->latest ? e->latest->m
 
 bool npuc_executor_step(const executor *e, size_t i, const node **out_node, size_t *out_live_bytes) {
   if (!e->latest || i >= e->latest->n_steps) return false;
-  *out_node = e->latest->steps[i].last;
+  *out_node = e->latest->steps[i].node;
   *out_live_bytes = e->latest->live_bytes[i];
   return true;
 }

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "exec/image_step.h"
 #include "ir/attributes.h"
 
 static const node *only_reader(const value *v) { return v->n_uses == 1 && !v->is_output ? v->uses[0].user : NULL; }
@@ -47,8 +48,9 @@ static const node *absorb_clip(const fact *facts, const value *v, fusion *f) {
 }
 
 static void fuse_conv(const fact *facts, const node *conv, fusion *fusions) {
-  if (facts[conv->outputs[0]->id].type != DTYPE_F32) return;
   fusion f = {.clip_lo = -INFINITY, .clip_hi = INFINITY};
+  image_step step;
+  if (!npuc_image_step_of(conv, &f, facts, &step)) return; /* the plain form does not fuse */
   const node *add = absorb_add(facts, conv->outputs[0], fusions, &f);
   const node *clip = absorb_clip(facts, add ? add->outputs[0] : conv->outputs[0], &f);
   f.last = clip ? clip : add;

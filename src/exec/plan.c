@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Planning: shapes from inference with the inputs' dims bound; a place for every value; the steps.
  *
+ * Nodes over images run together, as segments (exec/segment.h), whose inner values have no place here.
+ *
  * A value's place is decided when its producer is reached: views (Reshape, Identity ...) share their input's place, an elementwise
  * node writes over an input that dies there, everything else gets a new storage. Storages live from the step that writes them to the
  * last step that reads any value in them; npuc_memory_plan turns that into offsets. */
@@ -16,15 +18,29 @@
 #include "exec/memory_plan.h"
 #include "exec/samples.h"
 
+/* A step to be: one node, or those of a segment. */
+typedef struct plan_item {
+  const node *node;
+  const node *const *nodes;
+  size_t n_nodes;
+} plan_item;
+
 typedef struct planner {
   diag *d;
   const plan_source *source;
   exec_plan *plan;
-  fact *facts;           /* by value id */
-  size_t *last_use;      /* by value id: last step that reads it; SIZE_MAX for outputs */
-  const fusion *fusions; /* by node id */
-  live_range *ranges;    /* storages in order of their first step */
+  fact *facts;              /* by value id */
+  size_t *last_use;         /* by value id: last step that reads it; SIZE_MAX for outputs */
+  const fusion *fusions;    /* by node id */
+  const size_t *segment_of; /* by node id: number from 1, or 0 */
+  size_t *step_of;          /* by node id: the step in which the node runs */
+  size_t *image_of;         /* by value id: segment_source's */
+  size_t *made_in;          /* by value id: the segment that makes it, or 0 */
+  bool *outside;            /* by value id: read by a node of no segment or of another than its producer's, or an output */
+  live_range *ranges;       /* storages in order of their first step */
   size_t n_ranges, ranges_capacity;
+  plan_item *items;
+  size_t n_items;
   arena *scratch;
 } planner;
 
@@ -60,12 +76,16 @@ static void place_folded(planner *p, exec_value *v, const tensor *t) {
   if (v->tensor.bytes) v->tensor.data = npuc_arena_copy(p->plan->arena, t->data, v->tensor.bytes);
 }
 
+static size_t new_range(planner *p, size_t bytes, size_t step) {
+  p->ranges = npuc_arena_grow(p->scratch, p->ranges, p->n_ranges, p->n_ranges + 1, sizeof *p->ranges, &p->ranges_capacity);
+  p->ranges[p->n_ranges] = (live_range){.bytes = bytes, .first = step, .last = step};
+  return p->n_ranges++;
+}
+
 static void new_storage(planner *p, exec_value *v, size_t step) {
   if (v->tensor.bytes == 0) return;
-  p->ranges = npuc_arena_grow(p->scratch, p->ranges, p->n_ranges, p->n_ranges + 1, sizeof *p->ranges, &p->ranges_capacity);
-  p->ranges[p->n_ranges] = (live_range){.bytes = v->tensor.bytes, .first = step, .last = step};
   v->storage = STORAGE_MEMORY;
-  v->index = p->n_ranges++;
+  v->index = new_range(p, v->tensor.bytes, step);
 }
 
 static void extend(planner *p, const value *v) {
@@ -144,7 +164,7 @@ static npuc_status check_limit(const planner *p, const node *n, const exec_value
 }
 
 static npuc_status place_output(planner *p, const node *n, exec_step *s, int32_t i, size_t step) {
-  const value *v = s->last->outputs[i];
+  const value *v = n->outputs[i];
   exec_value *y = slot(p, v);
   NPUC_TRY(size_value(p, y, v, &p->facts[v->id]));
   if (s->skip) {
@@ -169,32 +189,75 @@ static npuc_status place_output(planner *p, const node *n, exec_step *s, int32_t
   return NPUC_OK;
 }
 
-static npuc_status plan_step(planner *p, const node *n, const fusion *f) { /* f->last: NULL when nothing is fused */
+static npuc_status plan_step(planner *p, const node *n) {
   exec_plan *plan = p->plan;
   size_t step = plan->n_steps++;
   exec_step *s = &plan->steps[step];
-  *s = (exec_step){.node = n, .last = f->last ? f->last : n, .prepared = p->source->prepared[n->id]};
-  s->skip = outputs_are_folded(p, s->last);
+  *s = (exec_step){.node = n, .prepared = p->source->prepared[n->id]};
+  s->skip = outputs_are_folded(p, n);
   s->inputs = NPUC_NEW_ARRAY(plan->arena, (size_t)n->n_inputs + 1, const tensor *);
   s->outputs = NPUC_NEW_ARRAY(plan->arena, (size_t)n->n_outputs + 1, tensor *);
   for (int32_t i = 0; i < n->n_inputs; i++) {
     if (n->inputs[i]) s->inputs[i] = &slot(p, n->inputs[i])->tensor;
   }
-  for (int32_t i = 0; i < s->last->n_outputs; i++) {
-    if (!s->last->outputs[i]) continue;
+  for (int32_t i = 0; i < n->n_outputs; i++) {
+    if (!n->outputs[i]) continue;
     NPUC_TRY(place_output(p, n, s, i, step));
-    s->outputs[i] = &slot(p, s->last->outputs[i])->tensor;
-  }
-  if (f->last) {
-    eval_epilogue *e = NPUC_NEW(plan->arena, eval_epilogue);
-    *e = (eval_epilogue){.clip_lo = f->clip_lo, .clip_hi = f->clip_hi, .add = f->add ? &slot(p, f->add)->tensor : NULL};
-    s->epilogue = e;
+    s->outputs[i] = &slot(p, n->outputs[i])->tensor;
   }
   return NPUC_OK;
 }
 
+/* -- segments -- */
+
+static npuc_status too_much_memory(const planner *p) {
+  return npuc_fail(p->d, NPUC_DIAG_E0002, NULL, "the activations together have no size that can be addressed");
+}
+
+static const value *result_of(const planner *p, const node *n) {
+  const fusion *f = &p->fusions[n->id];
+  return (f->last ? f->last : n)->outputs[0];
+}
+
+static const tensor *outside_tensor(void *user, const value *v) {
+  const planner *p = user;
+  const exec_value *e = slot(p, v);
+  return e->value ? &e->tensor : NULL;
+}
+
+/* nodes: of one segment, roots in order. Values that others read are tensors as ever; the rest is the segment's own memory. */
+static npuc_status plan_segment(planner *p, const node *const *nodes, size_t n) {
+  exec_plan *plan = p->plan;
+  size_t step = plan->n_steps++;
+  for (size_t i = 0; i < n; i++) {
+    const value *v = result_of(p, nodes[i]);
+    if (!p->outside[v->id]) continue;
+    exec_value *y = slot(p, v);
+    NPUC_TRY(size_value(p, y, v, &p->facts[v->id]));
+    new_storage(p, y, step);
+    extend(p, v);
+  }
+  segment_source source = {.arena = plan->arena,
+                           .scratch = p->scratch,
+                           .nodes = nodes,
+                           .n_nodes = n,
+                           .threads = p->source->threads,
+                           .facts = p->facts,
+                           .fusions = p->fusions,
+                           .prepared = p->source->prepared,
+                           .image_of = p->image_of,
+                           .outside = outside_tensor,
+                           .user = p};
+  segment *made;
+  if (!npuc_segment_create(&source, &made)) return too_much_memory(p);
+  const fusion *f = &p->fusions[nodes[n - 1]->id];
+  plan->steps[step] =
+      (exec_step){.node = f->last ? f->last : nodes[n - 1], .segment = made, .memory = new_range(p, made->workers * made->bytes, step)};
+  return NPUC_OK;
+}
+
 static void note_use(planner *p, const value *v, size_t step) {
-  if (v && p->last_use[v->id] != SIZE_MAX) p->last_use[v->id] = step;
+  if (v && p->last_use[v->id] < step) p->last_use[v->id] = step;
 }
 
 /* The node that runs at `at`'s place, or NULL. */
@@ -203,17 +266,53 @@ static const node *node_of_step(const planner *p, const node *at) {
   return f->root ? f->root : f->absorbed ? NULL : at;
 }
 
-/* Step numbers are those of the steps, in which fused nodes are one. */
-static void find_last_uses(planner *p) {
+/* The steps to be: a node, or the nodes of a segment. A segment comes where its last node stands: what stands between its nodes is folded,
+ * and reads nothing of it. */
+static void schedule(planner *p) {
   const graph *g = p->source->graph;
-  size_t step = 0;
-  for (size_t i = 0; i < g->n_outputs; i++) p->last_use[g->outputs[i]->id] = SIZE_MAX;
+  size_t *left = NPUC_NEW_ARRAY(p->scratch, g->n_nodes + 2, size_t); /* nodes of a segment still to come */
+  const node **nodes = NPUC_NEW_ARRAY(p->scratch, g->n_nodes + 1, const node *);
+  p->items = NPUC_NEW_ARRAY(p->scratch, g->n_nodes + 1, plan_item);
+  NPUC_EACH_NODE(g, at) {
+    const node *n = node_of_step(p, at);
+    if (n) left[p->segment_of[n->id]]++;
+  }
+  size_t pending = 0; /* nodes of the segment under way: segments do not overlap */
   NPUC_EACH_NODE(g, at) {
     const node *n = node_of_step(p, at);
     if (!n) continue;
-    for (int32_t i = 0; i < n->n_inputs; i++) note_use(p, n->inputs[i], step);
-    note_use(p, p->fusions[n->id].add, step);
-    step++;
+    size_t number = p->segment_of[n->id];
+    if (number) {
+      nodes[pending++] = n;
+      if (--left[number] > 0) continue;
+      for (size_t i = 0; i < pending; i++) p->step_of[nodes[i]->id] = p->n_items;
+      p->items[p->n_items++] = (plan_item){.nodes = nodes, .n_nodes = pending};
+      nodes += pending;
+      pending = 0;
+    } else {
+      p->step_of[n->id] = p->n_items;
+      p->items[p->n_items++] = (plan_item){.node = n};
+    }
+  }
+}
+
+static void find_last_uses(planner *p) {
+  const graph *g = p->source->graph;
+  for (size_t i = 0; i < g->n_outputs; i++) {
+    p->last_use[g->outputs[i]->id] = SIZE_MAX;
+    p->outside[g->outputs[i]->id] = true;
+  }
+  NPUC_EACH_NODE(g, at) {
+    const node *n = node_of_step(p, at);
+    if (!n) continue;
+    size_t step = p->step_of[n->id], number = p->segment_of[n->id];
+    const value *add = p->fusions[n->id].add;
+    for (int32_t i = 0; i <= n->n_inputs; i++) {
+      const value *v = i < n->n_inputs ? n->inputs[i] : add;
+      note_use(p, v, step);
+      if (v && (!number || p->made_in[v->id] != number)) p->outside[v->id] = true;
+    }
+    if (number) p->made_in[result_of(p, n)->id] = number;
   }
 }
 
@@ -331,17 +430,25 @@ static npuc_status build(planner *p, const shape *input_shapes) {
   plan->copy_offsets = NPUC_NEW_ARRAY(plan->arena, g->n_outputs + 1, size_t);
   plan->input_shapes = npuc_arena_copy(plan->arena, input_shapes, g->n_inputs * sizeof *input_shapes);
   p->last_use = NPUC_NEW_ARRAY(p->scratch, n_values + 1, size_t);
+  p->made_in = NPUC_NEW_ARRAY(p->scratch, n_values + 1, size_t);
+  p->outside = NPUC_NEW_ARRAY(p->scratch, n_values + 1, bool);
+  p->image_of = NPUC_NEW_ARRAY(p->scratch, n_values + 1, size_t);
+  for (size_t i = 0; i < n_values; i++) p->image_of[i] = SIZE_MAX;
+  p->step_of = NPUC_NEW_ARRAY(p->scratch, g->next_node_id + 1, size_t);
   NPUC_TRY(infer(p, input_shapes));
   plan->dynamic = has_open_shape(p);
   if (plan->dynamic) return NPUC_OK;
   take_samples(p);
   p->fusions = npuc_exec_fusions(p->scratch, g, p->facts, p->source->fuse);
+  segment_mode mode = !p->source->fuse ? SEGMENTS_NONE : p->source->single ? SEGMENTS_SINGLE : SEGMENTS_LONG;
+  p->segment_of = npuc_exec_segments(p->scratch, g, p->facts, p->fusions, mode);
+  schedule(p);
   find_last_uses(p);
   NPUC_TRY(plan_inputs(p, input_shapes));
   NPUC_TRY(plan_constants(p));
-  NPUC_EACH_NODE(g, at) {
-    const node *n = node_of_step(p, at);
-    if (n) NPUC_TRY(plan_step(p, n, &p->fusions[n->id]));
+  for (size_t i = 0; i < p->n_items; i++) {
+    const plan_item *item = &p->items[i];
+    NPUC_TRY(item->node ? plan_step(p, item->node) : plan_segment(p, item->nodes, item->n_nodes));
   }
   plan->memory_bytes = npuc_memory_plan(p->scratch, p->ranges, p->n_ranges);
   if (plan->memory_bytes == SIZE_MAX) return too_much_memory(p);
@@ -355,6 +462,9 @@ static npuc_status build(planner *p, const shape *input_shapes) {
   if (p->source->fuse) { /* nobody looks at values between nodes */
     const bool *last = npuc_exec_channels_last(p->scratch, g, p->facts);
     for (size_t i = 0; i < n_values; i++) plan->values[i].tensor.channels_last = last[i];
+  }
+  for (size_t i = 0; i < plan->n_steps; i++) {
+    if (plan->steps[i].segment) plan->steps[i].memory = p->ranges[plan->steps[i].memory].offset;
   }
   return plan_output_copies(p);
 }

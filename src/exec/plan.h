@@ -4,6 +4,7 @@
 #define NPUC_EXEC_PLAN_H
 
 #include "exec/executor.h"
+#include "exec/segment.h"
 #include "ir/eval/prepare.h"
 
 /* Where a value's bytes are. */
@@ -22,13 +23,13 @@ typedef struct exec_value {
 } exec_value;
 
 typedef struct exec_step {
-  const node *node;
+  const node *node;      /* NULL for a segment */
   const tensor **inputs; /* [node->n_inputs], into exec_value.tensor; NULL where omitted */
   tensor **outputs;      /* [node->n_outputs] */
   const void *prepared;
-  const eval_epilogue *epilogue; /* what was fused into the node, or NULL */
-  const node *last;              /* the node whose outputs these are: `node`, or the last fused one */
-  bool skip;                     /* outputs are constants or views: nothing to compute */
+  const segment *segment; /* of many nodes, or NULL */
+  size_t memory;          /* a segment's: its storage number (its offset after planning) */
+  bool skip;              /* outputs are constants or views: nothing to compute */
 } exec_step;
 
 typedef struct exec_plan exec_plan;
@@ -55,7 +56,7 @@ typedef struct plan_source {
   const graph *graph;
   bool keep_all; /* no memory is used twice */
   bool fuse;     /* nodes may be merged: nobody looks at values between them */
-  bool single;   /* somebody takes the time of each step: no batch runs by samples */
+  bool single;   /* somebody takes the time of each step: no batch runs by samples, and no nodes run as one but for what is fused */
   size_t threads;
   const tensor *constants; /* by value id; aligned */
   void *const *prepared;   /* by node id; entries may be NULL */

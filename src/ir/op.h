@@ -78,7 +78,6 @@ typedef struct eval_context {
   void *user;
   const struct kernel_set *kernels;     /* kernels/kernels.h; NULL: the scalar ones (the same bits) */
   const void *prepared;                 /* what npuc_eval_prepare made of this node's constants (ir/eval/prepare.h), or NULL */
-  const struct eval_epilogue *epilogue; /* fused operators; only for ops that npuc_eval_prepare's header names; or NULL */
   /* Gives an output its dims and memory, where dims follow from data; NULL: outputs come with dims and memory. */
   npuc_status (*allocate)(void *user, int32_t output, const shape *s, tensor *t);
   void *allocate_user;

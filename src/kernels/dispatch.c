@@ -6,7 +6,6 @@
 
 static const kernel_set scalar_set = {
     .level = CPU_SCALAR,
-    .lanes = 8,
 #define KERNEL_SLOT(slot, type, function) .slot = function,
 #define KERNEL_FAST(slot, type, level, function)
 #include "kernels/kernels.def"
@@ -25,7 +24,6 @@ void npuc_kernels_for_level(cpu_level level, kernel_set *out_set) {
 #include "kernels/kernels.def"
 #undef KERNEL_SLOT
 #undef KERNEL_FAST
-  if (level >= CPU_AVX512) set.lanes = 16;
   set.quads = level == CPU_DOTPROD || level == CPU_AMX;
   *out_set = set;
 }

@@ -21,25 +21,34 @@ typedef void sum_f32_kernel(const float *x, size_t n, size_t stride, size_t colu
 /* One softmax over n adjacent elements; y may be x. */
 typedef void row_f32_kernel(const float *x, float *y, size_t n);
 
-/* One tile of a convolution or matrix product: `vectors` vectors of adjacent outputs x `channels` output channels; each output is one
- * `chain` over the taps (float) or an exact sum (integers). An element is 32 bits: a float, or a pair of int16. */
-enum { CONV_TILE_CHANNELS = 4, CONV_TILE_VECTORS = 3, CONV_MOST_VECTORS = 8 };
-typedef struct conv_tile {
-  const void *x[CONV_MOST_VECTORS]; /* where each vector's first output finds tap 0; a whole vector is read at every tap */
-  const int32_t *offsets;           /* [taps], in elements */
+/* float32 convolution or matrix product: `pixels` pixels by `blocks` blocks of 8 output channels; each output is one `chain` over the taps:
+ *
+ *   y[p][c] = clip(start[c] + sum over k of x[x_at[p] + offsets[k]] * weights[k * w_step + c] + add[p][c])
+ *
+ * Block b of pixel p is at y + y_at[p] + b * y_block. Up to 8 floats past a row of weights, and past start, may be read. */
+typedef struct tile_f32 {
+  const float *x;
+  const int64_t *x_at;
+  const int32_t *offsets; /* [taps] */
   size_t taps;
-  const void *weights;              /* [taps, CONV_TILE_CHANNELS] elements */
-  void *y[CONV_MOST_VECTORS];       /* channel 0's outputs of each vector */
-  size_t y_channel;                 /* elements from one channel of y to the next */
-  int32_t lanes[CONV_MOST_VECTORS]; /* outputs of each vector that exist, 1 .. lanes of the kernel */
-  int channels;                     /* that exist, 1 .. CONV_TILE_CHANNELS */
-  /* float32: sums begin at start; y = clip(sum + add), add NULL or laid out as y; no clip is -infinity, infinity */
-  float start[CONV_TILE_CHANNELS];
-  const float *add[CONV_MOST_VECTORS];
-  float clip_lo, clip_hi;
-} conv_tile;
-/* One channel: up to CONV_MOST_VECTORS vectors; more: up to CONV_TILE_VECTORS. */
-typedef void conv_tile_kernel(const conv_tile *t, int vectors);
+  const float *weights;
+  size_t w_step;
+  const float *start; /* [8 * blocks] */
+  float *y;
+  const int64_t *y_at;
+  size_t y_block;
+  const float *add; /* laid out in its own way; may be y; or NULL */
+  const int64_t *add_at;
+  size_t add_block;
+  int blocks;               /* 1 .. 3 */
+  int first_lane, end_lane; /* of the first block (0 unless it is the only one), and of the last: only these are stored */
+  float clip_lo, clip_hi;   /* none: -infinity, infinity */
+} tile_f32;
+/* A depthwise tile has one block, and every channel its own input: lane c reads x[x_at[p] + offsets[k] + c]. */
+typedef void tile_f32_kernel(const tile_f32 *t, size_t pixels);
+/* Planes to a block, y[i * 8 + c] = x[c * plane + i], and back; lanes 1 .. 8, lanes beyond become 0. */
+typedef void block_f32_kernel(const float *x, size_t plane, size_t lanes, float *y, size_t n);
+typedef void unblock_f32_kernel(const float *x, float *y, size_t plane, size_t lanes, size_t n);
 
 /* `lanes16`: y[m, n] = sum over k of a[m, k] * b[n, k], rows of `a` a_stride elements apart, of `b` b_stride, of y y_stride. */
 typedef void dot_f32_kernel(const float *a, size_t a_stride, const float *b, size_t b_stride, size_t k, float *y, size_t y_stride, size_t m,
@@ -64,8 +73,7 @@ typedef double grid_error_f64_kernel(const grid_f64 *g, const double *centre, co
 
 typedef struct kernel_set {
   cpu_level level;
-  int32_t lanes; /* outputs in one vector of the conv tiles */
-  bool quads;    /* dense int8 convolutions go through quads_i8, not sums_i8 */
+  bool quads; /* dense int8 convolutions go through quads_i8, not sums_i8 */
 #define KERNEL_SLOT(slot, type, function) type##_kernel *slot;
 #define KERNEL_FAST(slot, type, level, function)
 #include "kernels/kernels.def"

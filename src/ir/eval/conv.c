@@ -20,13 +20,19 @@ static const float *as_f32(const tensor *t, char **memory) {
   return copy;
 }
 
+static npuc_status beyond_offsets(const eval_context *c) {
+  diag_place place = npuc_eval_place(c);
+  return npuc_fail(c->d, NPUC_DIAG_E0602, &place, "one sample of the input or the output is beyond 2^31 elements");
+}
+
 static npuc_status run_conv(const eval_context *c, const kernel_window *g, const tensor *x, const tensor *w, const tensor *b, tensor *y) {
   bool converted = x->type != DTYPE_F32, pack = !c->prepared;
-  int64_t taps = npuc_tensor_elements(w) / g->out_channels;
-  size_t packed = pack ? npuc_conv_packed_elements(g->group, g->out_channels, taps) : 0, rest;
-  if (!npuc_conv_f32_scratch(g, npuc_pool_threads(c->pool), &rest)) {
-    diag_place place = npuc_eval_place(c);
-    return npuc_fail(c->d, NPUC_DIAG_E0602, &place, "one sample of the input is beyond 2^31 elements");
+  conv_weights weights_of = conv_weights_of(g);
+  size_t packed = pack ? npuc_conv_f32_packed_elements(&weights_of) : 0, rest;
+  conv_f32 conv = {.g = *g, .clip_lo = -INFINITY, .clip_hi = INFINITY, .packed = c->prepared};
+  if (!npuc_image_planar(g->channels, g->in, NULL, &conv.x_image) || !npuc_image_planar(g->out_channels, g->out, NULL, &conv.y_image) ||
+      !npuc_conv_f32_scratch(&conv, npuc_pool_threads(c->pool), &rest)) {
+    return beyond_offsets(c);
   }
   size_t bytes = rest + floats((int64_t)packed);
   if (converted) {
@@ -35,7 +41,6 @@ static npuc_status run_conv(const eval_context *c, const kernel_window *g, const
   void *base;
   NPUC_TRY(npuc_eval_scratch(c, bytes, &base));
   char *memory = base;
-  conv_f32 conv = {.g = *g, .clip_lo = -INFINITY, .clip_hi = INFINITY, .packed = c->prepared};
   conv.x = as_f32(x, &memory);
   conv.bias = as_f32(b, &memory);
   const float *weights = as_f32(w, &memory);
@@ -45,14 +50,9 @@ static npuc_status run_conv(const eval_context *c, const kernel_window *g, const
     memory += floats(npuc_tensor_elements(y));
   }
   if (pack) {
-    npuc_conv_f32_pack(g->group, g->out_channels, taps, weights, (float *)(void *)memory);
+    npuc_conv_f32_pack(&weights_of, weights, (float *)(void *)memory);
     conv.packed = (const float *)(const void *)memory;
     memory += floats((int64_t)packed);
-  }
-  if (c->epilogue) {
-    conv.add = c->epilogue->add ? c->epilogue->add->data : NULL;
-    conv.clip_lo = c->epilogue->clip_lo;
-    conv.clip_hi = c->epilogue->clip_hi;
   }
   npuc_conv_f32(npuc_eval_kernels(c), c->pool, &conv, memory);
   if (converted) npuc_convert_from_f32(conv.y, npuc_tensor_elements(y), y, 0);

@@ -91,20 +91,16 @@ static void matmul_slow(const tensor *a, const tensor *b, tensor *y, int64_t ai,
 static npuc_status matmul_chain(const eval_context *c, const tensor *a, bool a_transposed, int64_t ai, const tensor *b, int64_t bi,
                                 const matmul_dims *d, float *y, char *memory) {
   matmul_f32 job = {.m = d->m, .k = d->k, .n = d->n, .y = y};
-  const float *rows = a_transposed ? as_f32(a, ai, d->k, d->m, true, &memory) : as_f32(a, ai, d->m, d->k, false, &memory);
-  float *packed = take(&memory, (int64_t)npuc_conv_packed_elements(1, d->m, d->k));
-  npuc_conv_f32_pack(1, d->m, d->k, rows, packed);
-  job.packed_a = packed;
+  job.a = a_transposed ? as_f32(a, ai, d->k, d->m, true, &memory) : as_f32(a, ai, d->m, d->k, false, &memory);
   job.b = as_f32(b, bi, d->k, d->n, false, &memory);
   npuc_matmul_f32(npuc_eval_kernels(c), c->pool, &job, memory);
   return NPUC_OK;
 }
 
-static bool chain_bytes(const matmul_dims *d, bool copies, size_t *out_bytes) {
+static bool chain_bytes(const eval_context *c, const matmul_dims *d, bool copies, size_t *out_bytes) {
   size_t rest;
-  if (!npuc_matmul_f32_scratch(d->m, d->k, d->n, &rest)) return false;
-  *out_bytes = rest + floats((int64_t)npuc_conv_packed_elements(1, d->m, d->k)) + floats(d->m * d->k) +
-               (copies ? floats(d->k * d->n) + floats(d->m * d->n) : 0);
+  if (!npuc_matmul_f32_scratch(d->m, d->k, d->n, npuc_pool_threads(c->pool), &rest)) return false;
+  *out_bytes = rest + floats(d->m * d->k) + (copies ? floats(d->k * d->n) + floats(d->m * d->n) : 0);
   return true;
 }
 
@@ -121,7 +117,7 @@ npuc_status npuc_eval_matmul(const eval_context *c, const tensor *const *inputs,
   broadcast plan = npuc_broadcast_plan(&d.a_batch, &d.b_batch, &d.batch);
   size_t bytes = 0;
   void *memory = NULL;
-  if (by_f32(y->type) && !chain_bytes(&d, y->type != DTYPE_F32, &bytes)) return too_large(c);
+  if (by_f32(y->type) && !chain_bytes(c, &d, y->type != DTYPE_F32, &bytes)) return too_large(c);
   NPUC_TRY(npuc_eval_scratch(c, bytes + 64, &memory));
   for (int64_t i = 0; i < plan.rows * plan.inner; i++) {
     int64_t ai, bi;
@@ -188,7 +184,7 @@ npuc_status npuc_eval_gemm(const eval_context *c, const tensor *const *inputs, t
   if (y->bytes == 0) return NPUC_OK;
   matmul_dims d = {.m = y->shape.dims[0], .n = y->shape.dims[1], .k = a->shape.dims[g->transA ? 0 : 1]};
   size_t bytes;
-  if (!chain_bytes(&d, true, &bytes)) return too_large(c);
+  if (!chain_bytes(c, &d, true, &bytes)) return too_large(c);
   void *base;
   NPUC_TRY(npuc_eval_scratch(c, bytes, &base));
   char *memory = base;

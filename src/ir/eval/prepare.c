@@ -15,11 +15,11 @@ static npuc_status buffer(diag *d, const node *n, size_t bytes, void **out_buffe
 }
 
 static npuc_status prepare_conv(diag *d, const node *n, const tensor *w, void **out_prepared) {
-  int64_t group = NPUC_ATTRS(conv_attributes, n)->group, outputs = w->shape.dims[0];
   if (w->type != DTYPE_F32 || npuc_tensor_elements(w) == 0) return NPUC_OK;
-  int64_t taps = npuc_tensor_elements(w) / outputs;
-  NPUC_TRY(buffer(d, n, npuc_conv_packed_elements(group, outputs, taps) * sizeof(float), out_prepared));
-  npuc_conv_f32_pack(group, outputs, taps, w->data, *out_prepared);
+  conv_weights weights = {NPUC_ATTRS(conv_attributes, n)->group, w->shape.dims[0], w->shape.dims[1], 1};
+  for (int32_t i = 2; i < w->shape.rank; i++) weights.volume *= w->shape.dims[i];
+  NPUC_TRY(buffer(d, n, npuc_conv_f32_packed_elements(&weights) * sizeof(float), out_prepared));
+  npuc_conv_f32_pack(&weights, w->data, *out_prepared);
   return NPUC_OK;
 }
 

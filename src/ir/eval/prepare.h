@@ -5,12 +5,6 @@
 
 #include "ir/op.h"
 
-/* Operators fused into a float32 Conv: y = clip(conv + add). Bits are those of the separate operators. */
-typedef struct eval_epilogue {
-  const tensor *add;      /* of y's shape, not y itself; or NULL */
-  float clip_lo, clip_hi; /* -INFINITY, INFINITY: no clip */
-} eval_epilogue;
-
 /* constants: one per input, NULL where the input is omitted or computed at run time. *out_prepared is NULL when there is nothing to prepare;
  * else memory for eval_context.prepared, of npuc_buffer_destroy. */
 npuc_status npuc_eval_prepare(diag *d, const node *n, const tensor *const *constants, void **out_prepared) NPUC_MUST_USE;

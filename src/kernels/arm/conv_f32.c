@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The float32 convolution tile and the `lanes16` dot product with NEON; fmla is fused, as `chain` asks. A vector is two registers, 8 lanes:
- * 3 x 4 accumulators are 24 of the 32, with 6 for x and one for a weight. */
+/* The float32 convolution tiles and the `lanes16` dot product with NEON; fmla is fused, as `chain` asks. A vector is two registers, 8 lanes:
+ * 12 sums are 24 of the 32, with 4 or 6 for weights and 2 for x. */
 #include "kernels/kernels.h"
 
 #if defined(__aarch64__)
@@ -28,12 +28,31 @@ NPUC_INLINE float32x4_t max4(float32x4_t a, float32x4_t b) { return vbslq_f32(vc
 NPUC_INLINE pair_f32 min8(pair_f32 a, pair_f32 b) { return (pair_f32){min4(a.low, b.low), min4(a.high, b.high)}; }
 NPUC_INLINE pair_f32 max8(pair_f32 a, pair_f32 b) { return (pair_f32){max4(a.low, b.low), max4(a.high, b.high)}; }
 
+NPUC_INLINE pair_f32 npuc_f32_load_blocks__neon(const float *x, size_t block, bool two) {
+  (void)block, (void)two;
+  return load8(x);
+}
+
+/* Lanes [first, end). */
+NPUC_INLINE void npuc_f32_store_blocks__neon(pair_f32 v, float *y, size_t block, bool two, int first, int end) {
+  (void)block, (void)two;
+  if (first == 0 && end == 8) {
+    store8(y, v);
+    return;
+  }
+  float all[8];
+  store8(all, v);
+  for (int i = first; i < end; i++) y[i] = all[i];
+}
+
 #define NAME(op) npuc_f32_##op##__neon
 #define TARGET
 #define VEC pair_f32
-#define LANES 8
+#define VEC_BLOCKS 1
+#define WIDE_1 8
+#define WIDE_2 6
+#define WIDE_3 4
 #define LOAD load8
-#define STORE store8
 #define SET set8
 #define FMA fma8
 #define ADD add8

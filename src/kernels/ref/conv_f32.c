@@ -30,18 +30,50 @@ void npuc_ref_conv_f32(const kernel_window *g, const float *x, const float *w, c
   }
 }
 
-void npuc_f32_conv__scalar(const conv_tile *t, int vectors) {
-  for (int v = 0; v < vectors; v++) {
-    for (int c = 0; c < t->channels; c++) {
-      for (int32_t i = 0; i < t->lanes[v]; i++) {
-        const float *x = (const float *)t->x[v] + i, *w = t->weights;
-        float sum = t->start[c];
-        for (size_t k = 0; k < t->taps; k++) sum = fmaf(x[t->offsets[k]], w[k * CONV_TILE_CHANNELS + (size_t)c], sum);
-        if (t->add[v]) sum = sum + t->add[v][(size_t)c * t->y_channel + (size_t)i];
-        sum = sum < t->clip_lo ? t->clip_lo : sum > t->clip_hi ? t->clip_hi : sum;
-        ((float *)t->y[v])[(size_t)c * t->y_channel + (size_t)i] = sum;
-      }
+/* The lanes of block b that are stored. */
+static bool is_stored(const tile_f32 *t, int b, int lane) {
+  return (b > 0 || lane >= t->first_lane) && (b + 1 < t->blocks || lane < t->end_lane);
+}
+
+static void finish(const tile_f32 *t, size_t p, int b, int lane, float sum) {
+  if (!is_stored(t, b, lane)) return;
+  if (t->add) sum = sum + t->add[t->add_at[p] + (int64_t)t->add_block * b + lane];
+  sum = sum < t->clip_lo ? t->clip_lo : sum > t->clip_hi ? t->clip_hi : sum;
+  t->y[t->y_at[p] + (int64_t)t->y_block * b + lane] = sum;
+}
+
+void npuc_f32_conv__scalar(const tile_f32 *t, size_t pixels) {
+  for (size_t p = 0; p < pixels; p++) {
+    const float *x = t->x + t->x_at[p];
+    for (int c = 0; c < t->blocks * 8; c++) {
+      float sum = t->start[c];
+      if (!is_stored(t, c / 8, c % 8)) continue;
+      for (size_t k = 0; k < t->taps; k++) sum = fmaf(x[t->offsets[k]], t->weights[k * t->w_step + (size_t)c], sum);
+      finish(t, p, c / 8, c % 8, sum);
     }
+  }
+}
+
+void npuc_f32_depthwise__scalar(const tile_f32 *t, size_t pixels) {
+  for (size_t p = 0; p < pixels; p++) {
+    for (int c = 0; c < 8; c++) {
+      const float *x = t->x + t->x_at[p] + c;
+      float sum = t->start[c];
+      for (size_t k = 0; k < t->taps; k++) sum = fmaf(x[t->offsets[k]], t->weights[k * t->w_step + (size_t)c], sum);
+      finish(t, p, 0, c, sum);
+    }
+  }
+}
+
+void npuc_f32_block__scalar(const float *x, size_t plane, size_t lanes, float *y, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    for (size_t c = 0; c < 8; c++) y[i * 8 + c] = c < lanes ? x[c * plane + i] : 0.0f;
+  }
+}
+
+void npuc_f32_unblock__scalar(const float *x, float *y, size_t plane, size_t lanes, size_t n) {
+  for (size_t c = 0; c < lanes; c++) {
+    for (size_t i = 0; i < n; i++) y[c * plane + i] = x[i * 8 + c];
   }
 }
 

@@ -1,29 +1,71 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The float32 convolution tile with AVX2 and with AVX-512, and the `lanes16` dot product. */
+/* The float32 convolution tiles with AVX2 and with AVX-512, layout changes, and the `lanes16` dot product. */
 #include "kernels/kernels.h"
 #include "kernels/target.h"
 
 #if NPUC_X86
 #include <immintrin.h>
 
+/* -- stores of a block in part -- */
+
+/* Lanes [first, end) of a vector of 8. */
+NPUC_TARGET_AVX2 NPUC_INLINE void store_lanes(__m256 v, float *y, int first, int end) {
+  if (first == 0 && end == 8) {
+    _mm256_storeu_ps(y, v);
+    return;
+  }
+  float all[8];
+  _mm256_storeu_ps(all, v);
+  for (int i = first; i < end; i++) y[i] = all[i];
+}
+
+NPUC_TARGET_AVX2 NPUC_INLINE __m256 npuc_f32_load_blocks__avx2(const float *x, size_t block, bool two) {
+  (void)block, (void)two;
+  return _mm256_loadu_ps(x);
+}
+
+NPUC_TARGET_AVX2 NPUC_INLINE void npuc_f32_store_blocks__avx2(__m256 v, float *y, size_t block, bool two, int first, int end) {
+  (void)block, (void)two;
+  store_lanes(v, y, first, end);
+}
+
+/* A vector of 16 is two blocks, or one and lanes that nobody wants. */
+NPUC_TARGET_AVX512 NPUC_INLINE __m512 npuc_f32_load_blocks__avx512(const float *x, size_t block, bool two) {
+  __m256 low = _mm256_loadu_ps(x), high = two ? _mm256_loadu_ps(x + block) : low;
+  return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+}
+
+NPUC_TARGET_AVX512 NPUC_INLINE void npuc_f32_store_blocks__avx512(__m512 v, float *y, size_t block, bool two, int first, int end) {
+  __m256 low = _mm512_castps512_ps256(v), high = _mm512_extractf32x8_ps(v, 1);
+  store_lanes(low, y, first, two ? 8 : end);
+  if (two) store_lanes(high, y + block, 0, end);
+}
+
+/* -- tiles -- */
+
 #define NAME(op) npuc_f32_##op##__avx2
 #define TARGET NPUC_TARGET_AVX2
 #define VEC __m256
-#define LANES 8
+#define VEC_BLOCKS 1
+#define WIDE_1 8
+#define WIDE_2 6
+#define WIDE_3 4
 #define LOAD _mm256_loadu_ps
-#define STORE _mm256_storeu_ps
 #define SET _mm256_set1_ps
 #define FMA _mm256_fmadd_ps
 #define ADD _mm256_add_ps
 #define MIN _mm256_min_ps
 #define MAX _mm256_max_ps
 #include "kernels/conv_f32_template.h"
+
 #undef NAME
 #undef TARGET
 #undef VEC
-#undef LANES
+#undef VEC_BLOCKS
+#undef WIDE_1
+#undef WIDE_2
+#undef WIDE_3
 #undef LOAD
-#undef STORE
 #undef SET
 #undef FMA
 #undef ADD
@@ -33,15 +75,67 @@
 #define NAME(op) npuc_f32_##op##__avx512
 #define TARGET NPUC_TARGET_AVX512
 #define VEC __m512
-#define LANES 16
+#define VEC_BLOCKS 2
+#define WIDE_1 8
+#define WIDE_2 8
+#define WIDE_3 6
 #define LOAD _mm512_loadu_ps
-#define STORE _mm512_storeu_ps
 #define SET _mm512_set1_ps
 #define FMA _mm512_fmadd_ps
 #define ADD _mm512_add_ps
 #define MIN _mm512_min_ps
 #define MAX _mm512_max_ps
 #include "kernels/conv_f32_template.h"
+
+/* -- planes to blocks -- */
+
+/* Rows of 8 become columns. */
+NPUC_TARGET_AVX2 NPUC_INLINE void transpose(__m256 r[8]) {
+  __m256 a[8], b[8];
+  NPUC_UNROLL
+  for (int i = 0; i < 8; i += 2) {
+    a[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+    a[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+  }
+  NPUC_UNROLL
+  for (int i = 0; i < 8; i += 4) {
+    b[i] = _mm256_shuffle_ps(a[i], a[i + 2], 0x44);
+    b[i + 1] = _mm256_shuffle_ps(a[i], a[i + 2], 0xee);
+    b[i + 2] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0x44);
+    b[i + 3] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0xee);
+  }
+  NPUC_UNROLL
+  for (int i = 0; i < 4; i++) {
+    r[i] = _mm256_permute2f128_ps(b[i], b[i + 4], 0x20);
+    r[i + 4] = _mm256_permute2f128_ps(b[i], b[i + 4], 0x31);
+  }
+}
+
+NPUC_TARGET_AVX2 void npuc_f32_block__avx2(const float *x, size_t plane, size_t lanes, float *y, size_t n) {
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    __m256 r[8];
+    for (size_t c = 0; c < 8; c++) r[c] = c < lanes ? _mm256_loadu_ps(x + c * plane + i) : _mm256_setzero_ps();
+    transpose(r);
+    NPUC_UNROLL
+    for (size_t c = 0; c < 8; c++) _mm256_storeu_ps(y + (i + c) * 8, r[c]);
+  }
+  if (i < n) npuc_f32_block__scalar(x + i, plane, lanes, y + i * 8, n - i);
+}
+
+NPUC_TARGET_AVX2 void npuc_f32_unblock__avx2(const float *x, float *y, size_t plane, size_t lanes, size_t n) {
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    __m256 r[8];
+    NPUC_UNROLL
+    for (size_t c = 0; c < 8; c++) r[c] = _mm256_loadu_ps(x + (i + c) * 8);
+    transpose(r);
+    for (size_t c = 0; c < lanes; c++) _mm256_storeu_ps(y + c * plane + i, r[c]);
+  }
+  if (i < n) npuc_f32_unblock__scalar(x + i * 8, y + i, plane, lanes, n - i);
+}
+
+/* -- dot products -- */
 
 /* Two vectors of 8 are the 16 lanes; a tail is extended by zeros. */
 NPUC_TARGET_AVX2 NPUC_INLINE float tree(__m256 low, __m256 high) {

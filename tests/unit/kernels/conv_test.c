@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions of every level against the readable loops, bit for bit, over a grid of windows, with guard bytes around the output and
+/* Integer convolutions of every level against the readable loops, bit for bit, over a grid of windows, with guard bytes around the output and
  * one, two and three threads. */
 #include <math.h>
 #include <setjmp.h>
@@ -10,9 +10,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "kernels/conv.h"
 #include "kernels/conv_i8.h"
-#include "kernels/ref/float.h"
 #include "support/random.h"
 #include "support/windows.h"
 
@@ -47,89 +45,6 @@ static sizes sizes_of(const kernel_window *g) {
 }
 
 static const cpu_level levels[] = {CPU_SCALAR, CPU_NEON, CPU_DOTPROD, CPU_AVX2, CPU_AVX512, CPU_AMX};
-
-/* -- float32 -- */
-
-static void run_f32(const kernel_window *g, cpu_level level, thread_pool *pool, const float *x, const float *w, const float *bias,
-                    float *y) {
-  kernel_set kernels;
-  npuc_kernels_for_level(level, &kernels);
-  sizes s = sizes_of(g);
-  size_t bytes;
-  assert_true(npuc_conv_f32_scratch(g, npuc_pool_threads(pool), &bytes));
-  float *packed = malloc(npuc_conv_packed_elements(g->group, g->out_channels, s.taps) * sizeof *packed);
-  void *scratch = guarded(bytes);
-  npuc_conv_f32_pack(g->group, g->out_channels, s.taps, w, packed);
-  conv_f32 conv = {.g = *g, .x = x, .packed = packed, .bias = bias, .y = y, .clip_lo = -INFINITY, .clip_hi = INFINITY};
-  npuc_conv_f32(&kernels, pool, &conv, scratch);
-  assert_true(guards_hold(scratch, bytes));
-  free_guarded(scratch);
-  free(packed);
-}
-
-static void f32_equals_the_loop(void **state) {
-  (void)state;
-  kernel_window g;
-  uint64_t seed = 11;
-  for (int i = 0; test_window_at(i, &g); i++) {
-    sizes s = sizes_of(&g);
-    float *x = malloc(s.x * sizeof *x), *w = malloc(s.w * sizeof *w), *bias = malloc((size_t)g.out_channels * sizeof *bias);
-    float *want = malloc(s.y * sizeof *want), *got = guarded(s.y * sizeof *got);
-    random_floats(&seed, x, s.x, 2.0f);
-    random_floats(&seed, w, s.w, 0.5f);
-    random_floats(&seed, bias, (size_t)g.out_channels, 1.0f);
-    npuc_ref_conv_f32(&g, x, w, i % 3 ? bias : NULL, want);
-    for (size_t l = 0; l < sizeof levels / sizeof levels[0]; l++) {
-      if (!npuc_cpu_has(levels[l])) continue;
-      for (size_t threads = 1; threads <= 3; threads++) {
-        thread_pool *pool = npuc_pool_create(threads);
-        memset(got, 0xff, s.y * sizeof *got);
-        run_f32(&g, levels[l], pool, x, w, i % 3 ? bias : NULL, got);
-        assert_true(guards_hold(got, s.y * sizeof *got));
-        if (memcmp(want, got, s.y * sizeof *got) != 0) fail_msg("window %d, %s, %zu threads", i, npuc_cpu_name(levels[l]), threads);
-        npuc_pool_destroy(pool);
-      }
-    }
-    got[s.y / 2] = nextafterf(got[s.y / 2], INFINITY); /* negative control: one last bit is seen */
-    assert_memory_not_equal(want, got, s.y * sizeof *got);
-    free(x), free(w), free(bias), free(want), free_guarded(got);
-  }
-}
-
-/* Fused add and clip against the separate operations. */
-static void f32_epilogue(void **state) {
-  (void)state;
-  kernel_window g = test_window(2, 5, 7, 1, 6, 11, 3, 3, 1, 1, 1);
-  sizes s = sizes_of(&g);
-  uint64_t seed = 5;
-  float *x = malloc(s.x * sizeof *x), *w = malloc(s.w * sizeof *w), *add = malloc(s.y * sizeof *add), *want = malloc(s.y * sizeof *want);
-  float *got = malloc(s.y * sizeof *got), *packed = malloc(npuc_conv_packed_elements(1, 7, s.taps) * sizeof *packed);
-  random_floats(&seed, x, s.x, 1.0f);
-  random_floats(&seed, w, s.w, 1.0f);
-  random_floats(&seed, add, s.y, 3.0f);
-  add[4] = NAN;
-  npuc_ref_conv_f32(&g, x, w, NULL, want);
-  for (size_t i = 0; i < s.y; i++) {
-    float v = want[i] + add[i];
-    want[i] = v < 0.0f ? 0.0f : v > 6.0f ? 6.0f : v;
-  }
-  npuc_conv_f32_pack(1, 7, s.taps, w, packed);
-  conv_f32 conv = {.g = g, .x = x, .packed = packed, .y = got, .add = add, .clip_lo = 0.0f, .clip_hi = 6.0f};
-  for (size_t l = 0; l < sizeof levels / sizeof levels[0]; l++) {
-    if (!npuc_cpu_has(levels[l])) continue;
-    kernel_set kernels;
-    size_t bytes;
-    npuc_kernels_for_level(levels[l], &kernels);
-    assert_true(npuc_conv_f32_scratch(&g, 1, &bytes));
-    void *scratch = malloc(bytes);
-    npuc_conv_f32(&kernels, NULL, &conv, scratch);
-    assert_true(isnan(got[4]));
-    got[4] = want[4];
-    assert_memory_equal(want, got, s.y * sizeof *got);
-    free(scratch);
-  }
-  free(x), free(w), free(add), free(want), free(got), free(packed);
-}
 
 /* -- int8 -- */
 
@@ -298,8 +213,7 @@ static void gemm_i8_equals_the_loop(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(f32_equals_the_loop), cmocka_unit_test(f32_epilogue),
-                                     cmocka_unit_test(i8_equals_the_loop), cmocka_unit_test(i8_extremes),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(i8_equals_the_loop), cmocka_unit_test(i8_extremes),
                                      cmocka_unit_test(gemm_i8_equals_the_loop)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -178,6 +178,38 @@ static void compare_dot_f32(const char *name, dot_f32_kernel *fast, dot_f32_kern
   }
 }
 
+static void compare_block_f32(const char *name, block_f32_kernel *fast, block_f32_kernel *scalar) {
+  enum { LENGTH = 37 };
+  float x[8 * LENGTH], want[8 * LENGTH + GUARD], got[8 * LENGTH + GUARD];
+  uint64_t seed = 14;
+  random_floats(&seed, x, 8 * LENGTH, 1.0f);
+  for (size_t lanes = 1; lanes <= 8; lanes++) {
+    for (size_t n = 0; n <= LENGTH; n++) {
+      memset(want, 0xa5, sizeof want);
+      memset(got, 0xa5, sizeof got);
+      scalar(x, LENGTH, lanes, want, n);
+      fast(x, LENGTH, lanes, got, n);
+      if (memcmp(want, got, sizeof got) != 0) fail_msg("%s, %zu lanes, %zu cells", name, lanes, n);
+    }
+  }
+}
+
+static void compare_unblock_f32(const char *name, unblock_f32_kernel *fast, unblock_f32_kernel *scalar) {
+  enum { LENGTH = 37 };
+  float x[8 * LENGTH], want[8 * LENGTH], got[8 * LENGTH];
+  uint64_t seed = 15;
+  random_floats(&seed, x, 8 * LENGTH, 1.0f);
+  for (size_t lanes = 1; lanes <= 8; lanes++) {
+    for (size_t n = 0; n <= LENGTH; n++) { /* what lies between the planes stays */
+      memset(want, 0xa5, sizeof want);
+      memset(got, 0xa5, sizeof got);
+      scalar(x, want, LENGTH, lanes, n);
+      fast(x, got, LENGTH, lanes, n);
+      if (memcmp(want, got, sizeof got) != 0) fail_msg("%s, %zu lanes, %zu cells", name, lanes, n);
+    }
+  }
+}
+
 static void compare_bounds_f32(const char *name, bounds_f32_kernel *fast, bounds_f32_kernel *scalar) {
   float x[COUNT];
   uint64_t seed = 21;
@@ -279,10 +311,10 @@ static void compare_accumulate_i8(const char *name, accumulate_i8_kernel *fast, 
   }
 }
 
-/* What makes up convolutions is compared whole, in conv_test.c. */
+/* What makes up convolutions is compared whole, in conv_f32_test.c and conv_test.c. */
 #define COMPARED_WHOLE(type) \
   static void compare_##type(const char *name, type##_kernel *fast, type##_kernel *scalar) { (void)name, (void)fast, (void)scalar; }
-COMPARED_WHOLE(conv_tile)
+COMPARED_WHOLE(tile_f32)
 COMPARED_WHOLE(sums_i8)
 COMPARED_WHOLE(quads_i8)
 COMPARED_WHOLE(depthwise_i8)

@@ -211,7 +211,7 @@ static npuc_status plan_step(planner *p, const node *n) {
 /* -- segments -- */
 
 static npuc_status too_much_memory(const planner *p) {
-  return npuc_fail(p->d, NPUC_DIAG_E0002, NULL, "the activations together have no size that can be addressed");
+  return npuc_fail_memory(p->d, NULL, SIZE_MAX, "the activations together, whose size cannot be addressed");
 }
 
 static const value *result_of(const planner *p, const node *n) {
@@ -348,10 +348,6 @@ static npuc_status plan_constants(planner *p) {
     place_constant(slot(p, v), &p->source->constants[v->id]);
   }
   return NPUC_OK;
-}
-
-static npuc_status too_much_memory(const planner *p) {
-  return npuc_fail_memory(p->d, NULL, SIZE_MAX, "the activations together, whose size cannot be addressed");
 }
 
 /* An output that lies in the caller's input gets memory of its own, copied at the end of a run. */

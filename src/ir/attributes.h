@@ -210,6 +210,10 @@ typedef struct signal_window_attributes {
   int64_t output_datatype, periodic;
 } signal_window_attributes; /* HannWindow, HammingWindow, BlackmanWindow */
 
+typedef struct einsum_attributes {
+  const char *equation;
+} einsum_attributes;
+
 /* -- integer module (docs/numerics.md). y = clamp(y_zero_point + ((acc*M + (s ? 2^(s-1) : 0)) >> s), lo, hi) -- */
 typedef struct qconv_attributes { /* inputs x, w, bias, M, s */
   int_list kernel_shape, strides, pads, dilations;

@@ -19,60 +19,83 @@ static npuc_status (*const run_stage[])(stage_work *) = {
 
 /* -- keys -- */
 
+/* What a key is made of, text after text. A file that is there and cannot be read has no identity: the first such failure is kept, and the key fails with it. */
+typedef struct identity {
+  build *b;
+  arena *arena;
+  npuc_status status;
+} identity;
+
+static void keep_failure(identity *id, npuc_status status) {
+  if (id->status == NPUC_OK) id->status = status;
+}
+
 /* Identity of a file that an option names: its content for files up to 256 MB, else device, inode, size and time. */
-static const char *file_identity(build *b, const char *path) {
+static const char *file_identity(identity *id, const char *path) {
   struct stat info;
   if (stat(path, &info) != 0) return "absent";
   if (S_ISREG(info.st_mode) && info.st_size <= (off_t)256 << 20) {
-    const char *hash;
-    if (npuc_hash_file(NULL, b->arena, path, &hash) == NPUC_OK) return hash;
+    const char *hash = "unread";
+    npuc_status status = npuc_hash_file(id->b->diag, id->arena, path, &hash);
+    if (status != NPUC_OK) keep_failure(id, status);
+    return hash;
   }
-  return npuc_arena_printf(b->arena, "%ju:%ju:%jd:%jd", (uintmax_t)info.st_dev, (uintmax_t)info.st_ino, (intmax_t)info.st_size,
+  return npuc_arena_printf(id->arena, "%ju:%ju:%jd:%jd", (uintmax_t)info.st_dev, (uintmax_t)info.st_ino, (intmax_t)info.st_size,
                            (intmax_t)info.st_mtime);
 }
 
 /* A folder's is that of its files: its own time does not move when one of them is written over. */
-static const char *tree_identity(build *b, const char *path, int depth) {
+static const char *tree_identity(identity *id, const char *path, int depth) {
   enum { DEEPEST = 3 };
   char **names;
   size_t n;
-  if (!npuc_path_is_dir(path) || depth == DEEPEST || npuc_dir_list(NULL, b->arena, path, &names, &n) != NPUC_OK)
-    return file_identity(b, path);
+  if (!npuc_path_is_dir(path) || depth == DEEPEST) return file_identity(id, path);
+  npuc_status status = npuc_dir_list(id->b->diag, id->arena, path, &names, &n);
+  if (status != NPUC_OK) {
+    keep_failure(id, status);
+    return "unread";
+  }
   const char *text = "folder";
   for (size_t i = 0; i < n; i++)
-    text = npuc_hash_text(b->arena, npuc_arena_printf(b->arena, "%s|%s=%s", text, names[i],
-                                                      tree_identity(b, npuc_path_join(b->arena, path, names[i]), depth + 1)));
+    text = npuc_hash_text(id->arena, npuc_arena_printf(id->arena, "%s|%s=%s", text, names[i],
+                                                       tree_identity(id, npuc_path_join(id->arena, path, names[i]), depth + 1)));
   return text;
 }
 
 /* Identity of the source: the model's file, and the files beside it that hold its weights (external data). */
-static const char *model_identity(build *b, const char *path) {
-  const char *text = file_identity(b, path), *name;
+static const char *model_identity(identity *id, const char *path) {
+  const char *text = file_identity(id, path), *name;
   mapped_file *file;
   size_t at = 0;
   void *item;
-  if (npuc_file_map(NULL, path, &file) != NPUC_OK) return text;
-  map *locations = npuc_map_create(b->arena);
-  npuc_onnx_locations(b->arena, npuc_file_bytes(file), npuc_file_size(file), locations);
+  if (!npuc_path_exists(path)) return text;
+  npuc_status status = npuc_file_map(id->b->diag, path, &file);
+  if (status != NPUC_OK) {
+    keep_failure(id, status);
+    return text;
+  }
+  map *locations = npuc_map_create(id->arena);
+  npuc_onnx_locations(id->arena, npuc_file_bytes(file), npuc_file_size(file), locations);
   npuc_file_release(file);
   while (npuc_map_next(locations, &at, &name, &item))
-    text = npuc_arena_printf(b->arena, "%s|%s", text, file_identity(b, npuc_path_join(b->arena, npuc_path_dirname(b->arena, path), name)));
+    text =
+        npuc_arena_printf(id->arena, "%s|%s", text, file_identity(id, npuc_path_join(id->arena, npuc_path_dirname(id->arena, path), name)));
   return text;
 }
 
 /* DATA is [KIND:]PATH: the path is what follows the last colon when the whole names no file. */
-static const char *data_identity(build *b, const char *data) {
+static const char *data_identity(identity *id, const char *data) {
   if (!data) return "none";
   const char *path = data, *colon = strrchr(data, ':');
   if (!npuc_path_exists(path) && colon) path = colon + 1;
-  const char *labels = npuc_arena_printf(b->arena, "%s.labels.npy", path);
+  const char *labels = npuc_arena_printf(id->arena, "%s.labels.npy", path);
   size_t n = strlen(path);
-  if (n > 4 && strcmp(path + n - 4, ".npy") == 0) labels = npuc_arena_printf(b->arena, "%.*s.labels.npy", (int)(n - 4), path);
-  return npuc_arena_printf(b->arena, "%s|%s|%s", data, tree_identity(b, path, 0), file_identity(b, labels));
+  if (n > 4 && strcmp(path + n - 4, ".npy") == 0) labels = npuc_arena_printf(id->arena, "%.*s.labels.npy", (int)(n - 4), path);
+  return npuc_arena_printf(id->arena, "%s|%s|%s", data, tree_identity(id, path, 0), file_identity(id, labels));
 }
 
-static const char *spec_identity(build *b, const char *spec) {
-  return spec ? npuc_arena_printf(b->arena, "%s|%s", spec, npuc_path_exists(spec) ? file_identity(b, spec) : "inline") : "none";
+static const char *spec_identity(identity *id, const char *spec) {
+  return spec ? npuc_arena_printf(id->arena, "%s|%s", spec, npuc_path_exists(spec) ? file_identity(id, spec) : "inline") : "none";
 }
 
 static const char *outputs_identity(const build *b, stage_id s, const char *target) {
@@ -96,10 +119,10 @@ static const char *shapes_identity(const build *b) {
   return text;
 }
 
-static npuc_status target_identity(build *b, const char *name, const char **out_text) {
+static npuc_status target_identity(identity *id, const char *name, const char **out_text) {
   target_file t;
-  NPUC_TRY(npuc_target_open(b->diag, b->arena, name, &t));
-  *out_text = npuc_arena_printf(b->arena, "%s|%s", name, file_identity(b, t.path));
+  NPUC_TRY(npuc_target_open(id->b->diag, id->arena, name, &t));
+  *out_text = npuc_arena_printf(id->arena, "%s|%s", name, file_identity(id, t.path));
   npuc_target_close(&t);
   return NPUC_OK;
 }
@@ -109,18 +132,19 @@ static npuc_status target_identity(build *b, const char *name, const char **out_
 static npuc_status stage_key(build *b, stage_id s, const char *target, bool cut, const char **out_key, const char **out_inputs) {
   const build_options *o = &b->options;
   arena *a = b->arena;
+  identity id = {.b = b, .arena = a};
   const char *parts = npuc_arena_printf(a, "npuc %s|%s|", npuc_version(), npuc_stage_name(s));
-  const char *data = npuc_arena_printf(a, "%s|%s|%s|%" PRIu64, data_identity(b, o->calib), data_identity(b, o->eval),
-                                       spec_identity(b, o->preprocess), b->seed);
+  const char *data = npuc_arena_printf(a, "%s|%s|%s|%" PRIu64, data_identity(&id, o->calib), data_identity(&id, o->eval),
+                                       spec_identity(&id, o->preprocess), b->seed);
   const char *target_text = "";
-  if (target) NPUC_TRY(target_identity(b, target, &target_text));
+  if (target) NPUC_TRY(target_identity(&id, target, &target_text));
   switch (s) {
     case STAGE_BASELINE:
-      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, model_identity(b, o->model), data, shapes_identity(b));
+      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, model_identity(&id, o->model), data, shapes_identity(b));
       break;
     case STAGE_IMPORT:
-      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, model_identity(b, o->model),
-                                o->reference ? tree_identity(b, o->reference, 0) : "none", outputs_identity(b, STAGE_BASELINE, NULL));
+      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, model_identity(&id, o->model),
+                                o->reference ? tree_identity(&id, o->reference, 0) : "none", outputs_identity(b, STAGE_BASELINE, NULL));
       break;
     case STAGE_QUANTIZE:
       parts = npuc_arena_printf(a, "%s%s|%s|%s|%s|%.17g|%d|%s", parts, data, o->scheme ? o->scheme : "", o->observer ? o->observer : "",
@@ -139,7 +163,7 @@ static npuc_status stage_key(build *b, stage_id s, const char *target, bool cut,
     parts = npuc_arena_printf(a, "%s|cut %" PRId64 " %s", parts, b->controls.limit, b->controls.stop_after ? b->controls.stop_after : "");
   *out_inputs = parts;
   *out_key = npuc_hash_text(a, parts);
-  return NPUC_OK;
+  return id.status;
 }
 
 /* -- running -- */

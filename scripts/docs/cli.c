@@ -46,7 +46,8 @@ static void print_command(const command *c) {
 
 static const char words[] =
     "\n## What the arguments mean\n\n"
-    "**MODEL** is recognised by content: an `.onnx` file; a folder made by an earlier build (its artifact if built, else its newest "
+    "**MODEL** is recognised by content: an `.onnx` file; a `.pt2` archive of `torch.export.save`; a folder made by an earlier build (its "
+    "artifact if built, else its newest "
     "stage); `OUT@STAGE`, the model that a stage left "
     "(`out@quantize`); an `.npu` file.\n\n"
     "**DATA** is `[KIND:]PATH`. Without KIND it is recognised by content.\n\n"

@@ -42,6 +42,7 @@ npuc_status npuc_file_write_all(diag *d, const char *path, const void *bytes, si
 
 bool npuc_path_exists(const char *path);
 bool npuc_path_is_dir(const char *path);
+bool npuc_path_same(const char *a, const char *b);                    /* both exist and are one file, whatever the paths' spelling */
 npuc_status npuc_dir_create(diag *d, const char *path) NPUC_MUST_USE; /* one level; existing is fine */
 /* Names in a folder, sorted by bytes, without . and .. ; strings in the arena. */
 npuc_status npuc_dir_list(diag *d, arena *a, const char *path, char ***out_names, size_t *out_count) NPUC_MUST_USE;

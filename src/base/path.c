@@ -27,6 +27,11 @@ bool npuc_path_is_dir(const char *path) {
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+bool npuc_path_same(const char *a, const char *b) {
+  struct stat one, other;
+  return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 npuc_status npuc_dir_create(diag *d, const char *path) {
   if (mkdir(path, 0777) == 0) return NPUC_OK;
   int error = errno;

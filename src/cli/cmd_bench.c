@@ -179,6 +179,26 @@ static npuc_status default_file(bench *b, const char **out_file) {
   return NPUC_OK;
 }
 
+static npuc_status file_for_peer(bench *b, size_t index, const char **out_file) {
+  cli *c = b->c;
+  const char *temporary = getenv("TMPDIR");
+  char *folder = npuc_arena_printf(c->arena, "%s/npuc-bench-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+  if (!b->folder && !mkdtemp(folder))
+    return npuc_fail(c->diag, NPUC_DIAG_E0004, &(diag_place){.file = folder}, "the folder cannot be made");
+  if (!b->folder) b->folder = folder;
+  *out_file = npuc_arena_printf(c->arena, "%s/%zu.onnx", b->folder, index);
+  return NPUC_OK;
+}
+
+/* What no peer reads, a .pt2 archive, goes to it as the ONNX model that npuc runs, dims and batch included. */
+static npuc_status translated(bench *b, size_t index, const char **out_file) {
+  source_format format;
+  NPUC_TRY(npuc_source_format(b->c->diag, b->model.path, &format));
+  if (format != SOURCE_PT2) return NPUC_OK;
+  NPUC_TRY(file_for_peer(b, index, out_file));
+  return npuc_onnx_write(b->c->diag, b->model.module, *out_file, NULL);
+}
+
 /* A file whose first axis is a number cannot be asked for another: a copy with the batch is written. */
 static npuc_status file_with_batch(bench *b, size_t index, const char *file, const char **out_file) {
   cli *c = b->c;
@@ -194,13 +214,8 @@ static npuc_status file_with_batch(bench *b, size_t index, const char *file, con
   }
   npuc_status status = NPUC_OK;
   if (differs) {
-    const char *temporary = getenv("TMPDIR");
-    char *folder = npuc_arena_printf(c->arena, "%s/npuc-bench-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-    if (!b->folder && !mkdtemp(folder))
-      status = npuc_fail(c->diag, NPUC_DIAG_E0004, &(diag_place){.file = folder}, "the folder cannot be made");
-    if (status == NPUC_OK && !b->folder) b->folder = folder;
-    if (status == NPUC_OK) status = npuc_graph_set_batch(c->diag, g, b->batch);
-    if (status == NPUC_OK) *out_file = npuc_arena_printf(c->arena, "%s/%zu.onnx", b->folder, index);
+    status = npuc_graph_set_batch(c->diag, g, b->batch);
+    if (status == NPUC_OK) status = file_for_peer(b, index, out_file);
     if (status == NPUC_OK) status = npuc_onnx_write(c->diag, m, *out_file, NULL);
   }
   npuc_module_destroy(m);
@@ -211,6 +226,7 @@ static npuc_status open_peer(bench *b, opponent *p) {
   cli *c = b->c;
   const char *file;
   NPUC_TRY(file_with_batch(b, (size_t)(p - b->peers), p->file, &file));
+  if (b->model.kind == MODEL_GRAPH && p->file == b->model.path) NPUC_TRY(translated(b, (size_t)(p - b->peers), &file));
   peer_request request = {.library = p->library,
                           .model = file,
                           .threads = npuc_pool_threads(c->pool),

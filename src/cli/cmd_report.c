@@ -28,7 +28,8 @@ static npuc_status choose_target(cli *c, subject *s) {
                                  : json_array_size(targets) ? "several"
                                                             : "no");
   json_array_foreach(targets, i, entry) if (json_string_value(entry))
-      npuc_fix(c->diag, "npuc report %s -t %s", s->build->path, json_string_value(entry));
+      npuc_fix(c->diag, "npuc report %s%s%s -t %s", c->line.arguments[0], c->line.n_arguments == 2 ? " " : "",
+               c->line.n_arguments == 2 ? c->line.arguments[1] : "", json_string_value(entry));
   return status;
 }
 

@@ -14,8 +14,10 @@
 json_t *npuc_cli_describe_tensor(const char *name, const tensor *t, const quant *q) {
   int64_t n = npuc_tensor_elements(t);
   double lo = INFINITY, hi = -INFINITY, sum = 0;
+  int64_t nans = 0;
   for (int64_t i = 0; i < n; i++) {
     double v = npuc_tensor_get(t, i);
+    nans += isnan(v) != 0;
     lo = fmin(lo, v);
     hi = fmax(hi, v);
     sum += v;
@@ -25,14 +27,21 @@ json_t *npuc_cli_describe_tensor(const char *name, const tensor *t, const quant 
   json_t *text = json_string(name); /* a hostile file's name may be no UTF-8, and JSON takes no other */
   json_t *o =
       json_pack("{s:o, s:s, s:o}", "name", text ? text : json_string("(not UTF-8)"), "dtype", npuc_dtype_name(t->type), "shape", dims);
-  json_object_set_new(o, "min", n ? npuc_json_number(lo) : json_null());
-  json_object_set_new(o, "max", n ? npuc_json_number(hi) : json_null());
+  json_object_set_new(o, "min", n ? npuc_json_number(n > nans ? lo : NAN) : json_null());
+  json_object_set_new(o, "max", n ? npuc_json_number(n > nans ? hi : NAN) : json_null());
   json_object_set_new(o, "mean", n ? npuc_json_number(sum / (double)n) : json_null());
+  if (nans) json_object_set_new(o, "nan", json_integer(nans));
   if (q) {
     json_object_set_new(o, "scale", json_real(npuc_tensor_get(&q->scale, 0)));
     json_object_set_new(o, "zero_point", json_integer(npuc_tensor_get_int(&q->zero_point, 0)));
   }
   return o;
+}
+
+/* JSON has no nan and no inf: npuc_json_number spells them, and a tensor without elements has none of the three. */
+static const char *number_text(cli *c, const json_t *o, const char *key) {
+  const json_t *v = json_object_get(o, key);
+  return json_is_string(v) ? json_string_value(v) : json_is_number(v) ? npuc_arena_printf(c->arena, "%.6g", json_number_value(v)) : "-";
 }
 
 npuc_status npuc_cli_output(cli *c, json_t *list, const char *name, const tensor *t, const quant *q) {
@@ -46,9 +55,9 @@ npuc_status npuc_cli_output(cli *c, json_t *list, const char *name, const tensor
   }
   npuc_cli_say(c, "%s  %s [", name, npuc_dtype_name(t->type));
   for (int32_t k = 0; k < t->shape.rank; k++) npuc_cli_say(c, "%s%" PRId64, k ? "," : "", t->shape.dims[k]);
-  npuc_cli_say(c, "]  min %.6g max %.6g mean %.6g%s%s\n", json_number_value(json_object_get(o, "min")),
-               json_number_value(json_object_get(o, "max")), json_number_value(json_object_get(o, "mean")), folder ? "  " : "",
-               folder ? json_string_value(json_object_get(o, "file")) : "");
+  npuc_cli_say(c, "]  min %s max %s mean %s", number_text(c, o, "min"), number_text(c, o, "max"), number_text(c, o, "mean"));
+  if (json_object_get(o, "nan")) npuc_cli_say(c, " nan %s", number_text(c, o, "nan"));
+  npuc_cli_say(c, "%s%s\n", folder ? "  " : "", folder ? json_string_value(json_object_get(o, "file")) : "");
   return NPUC_OK;
 }
 

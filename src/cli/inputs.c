@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/build_options.h"
+#include "cli/npu_view.h"
 #include "formats/npy.h"
 #include "passes/batch.h"
 #include "passes/names.h"
@@ -99,10 +100,7 @@ npuc_status npuc_cli_check_dims(cli *c, const module *m) {
   const symbol_binding *dims;
   size_t n;
   NPUC_TRY(npuc_cli_dims(c, "--dim", &dims, &n));
-  for (size_t i = 0; i < n; i++)
-    if (!npuc_graph_has_input_symbol(m->graphs[0], dims[i].symbol))
-      return npuc_fail(c->diag, NPUC_DIAG_E0502, &(diag_place){.attribute = "--dim"}, "no input of the model has a dim named '%s'",
-                       dims[i].symbol);
+  for (size_t i = 0; i < n; i++) NPUC_TRY(npuc_graph_check_symbol(c->diag, m->graphs[0], dims[i].symbol));
   return NPUC_OK;
 }
 
@@ -141,14 +139,16 @@ npuc_status npuc_cli_bind_batch(cli *c, module *m, int64_t batch, bool *out_chan
 static npuc_status check_fits(cli *c, const value *v, const char *file, const tensor *t) {
   bool fits = v->shape.rank < 0 || v->shape.rank == t->shape.rank;
   for (int32_t k = 0; fits && k < v->shape.rank; k++) {
-    bool batch = k == 0; /* the file says how many */
-    fits = !dim_is_number(v->shape.dims[k]) || v->shape.dims[k] == t->shape.dims[k] || (batch && v->shape.dims[k] == 1);
+    fits = !dim_is_number(v->shape.dims[k]) || v->shape.dims[k] == t->shape.dims[k];
   }
   bool type = t->type == v->type || (v->quant && t->type == DTYPE_F32);
   if (fits && type) return NPUC_OK;
-  return npuc_fail(c->diag, NPUC_DIAG_E0921, &(diag_place){.file = file, .node = v->name},
-                   "the input wants %s%s, the file holds %s of another %s", npuc_dtype_name(v->type),
-                   v->quant ? " (or float32 to be quantized)" : "", npuc_dtype_name(t->type), fits ? "dtype" : "shape");
+  npuc_status status =
+      npuc_fail(c->diag, NPUC_DIAG_E0921, &(diag_place){.file = file, .node = v->name},
+                "the input wants %s of %s%s; the file holds %s of %s", npuc_cli_dims_text(c->arena, &v->shape), npuc_dtype_name(v->type),
+                v->quant ? " (or float32 to be quantized)" : "", npuc_cli_dims_text(c->arena, &t->shape), npuc_dtype_name(t->type));
+  if (!fits) npuc_fix(c->diag, "--dim SYMBOL=N, where the axis has a name (npuc inspect MODEL)");
+  return status;
 }
 
 static npuc_status input_from_file(cli *c, const value *v, const char *file, tensor *out) {

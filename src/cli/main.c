@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cpu.h"
+#include "base/file.h"
 #include "base/limit.h"
 #include "base/os.h"
 #include "cli/cli.h"
@@ -60,6 +61,22 @@ static void install_signals(void) {
   signal(SIGPIPE, SIG_DFL);
 }
 
+/* A result never takes the place of what it was made from: neither the model's file nor the memory of a build. */
+static npuc_status keep_arguments(cli *c) {
+  static const char *const names[] = {"--output", "--graph", "--trace", "--log"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *file = npuc_cli_value(&c->line, names[i]);
+    for (size_t k = 0; file && k < c->line.n_arguments; k++) {
+      const char *argument = c->line.arguments[k];
+      bool folder = npuc_path_is_dir(argument);
+      if (npuc_path_same(file, folder ? npuc_path_join(c->arena, argument, "manifest.json") : argument) && !npuc_path_is_dir(file))
+        return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.file = file, .attribute = names[i]},
+                         "%s would overwrite what the command reads; nothing was written", names[i]);
+    }
+  }
+  return NPUC_OK;
+}
+
 static npuc_status set_up(cli *c) {
   const char *color = npuc_cli_value(&c->line, "--color");
   if (color && strcmp(color, "auto") != 0 && strcmp(color, "always") != 0 && strcmp(color, "never") != 0)
@@ -69,6 +86,7 @@ static npuc_status set_up(cli *c) {
   c->quiet = npuc_cli_flag(&c->line, "--quiet");
   c->verbose = npuc_cli_flag(&c->line, "--verbose");
   c->terminal = npuc_cli_moves_cursor(STDERR_FILENO) && !c->quiet;
+  NPUC_TRY(keep_arguments(c));
   long long threads = 0, seed = 0;
   NPUC_TRY(npuc_cli_int(c->diag, &c->line, "--threads", 1, 1024, 0, &threads));
   NPUC_TRY(npuc_cli_int(c->diag, &c->line, "--seed", 0, INT64_MAX, 0, &seed));

@@ -107,9 +107,11 @@ static bool same_dims(const shape *a, const shape *b) {
   return true;
 }
 
-static const char *dims_text(arena *a, const shape *s) {
+const char *npuc_cli_dims_text(arena *a, const shape *s) {
   const char *text = "";
-  for (int32_t i = 0; i < s->rank; i++) text = npuc_arena_printf(a, "%s%s%" PRId64, text, i ? "x" : "", s->dims[i]);
+  for (int32_t i = 0; i < s->rank; i++)
+    text = dim_is_number(s->dims[i]) ? npuc_arena_printf(a, "%s%s%" PRId64, text, i ? "x" : "", s->dims[i])
+                                     : npuc_arena_printf(a, "%s%s?", text, i ? "x" : "");
   return text;
 }
 
@@ -122,11 +124,11 @@ static npuc_status port_input(cli *c, const model_port *p, const char *file, uin
   tensor t = {0};
   NPUC_TRY(npuc_npy_read(c->diag, file, &t));
   bool fits = same_dims(&p->shape, &t.shape) && (t.type == p->type || (p->quant && t.type == DTYPE_F32));
-  npuc_status status =
-      fits ? npuc_tensor_create(c->diag, p->type, &p->shape, out)
-           : npuc_fail(c->diag, NPUC_DIAG_E0921, &(diag_place){.file = file, .node = p->name},
-                       "the input wants %s of %s%s; the file holds %s of %s", dims_text(c->arena, &p->shape), npuc_dtype_name(p->type),
-                       p->quant ? " (or float32 to be quantized)" : "", dims_text(c->arena, &t.shape), npuc_dtype_name(t.type));
+  npuc_status status = fits ? npuc_tensor_create(c->diag, p->type, &p->shape, out)
+                            : npuc_fail(c->diag, NPUC_DIAG_E0921, &(diag_place){.file = file, .node = p->name},
+                                        "the input wants %s of %s%s; the file holds %s of %s", npuc_cli_dims_text(c->arena, &p->shape),
+                                        npuc_dtype_name(p->type), p->quant ? " (or float32 to be quantized)" : "",
+                                        npuc_cli_dims_text(c->arena, &t.shape), npuc_dtype_name(t.type));
   if (status == NPUC_OK && t.type == p->type)
     memcpy(out->data, t.data, out->bytes);
   else if (status == NPUC_OK)

@@ -6,6 +6,8 @@
 #include "cli/cli.h"
 #include "stages/npu_engine.h"
 
+/* "1x3x16x16"; ? for a dim that is no number. */
+const char *npuc_cli_dims_text(arena *a, const shape *s);
 npuc_status npuc_cli_inspect_npu(cli *c, const char *path) NPUC_MUST_USE;
 npuc_status npuc_cli_run_npu(cli *c, const char *path) NPUC_MUST_USE;
 

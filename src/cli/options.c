@@ -281,8 +281,8 @@ const char npuc_cli_exit_statuses[] =
 
 const char npuc_cli_words[] =
     "\nnpuc --version: version, commit, compiler, kernels' CPU level.\n"
-    "MODEL is recognised by content: an .onnx file, a folder made by an earlier build (its artifact if built,\n"
-    "else its newest stage), OUT@STAGE (out@quantize), or a .npu file.\n"
+    "MODEL is recognised by content: an .onnx file, a .pt2 archive of torch.export.save, a folder made by an\n"
+    "earlier build (its artifact if built, else its newest stage), OUT@STAGE (out@quantize), or a .npu file.\n"
     "DATA is [KIND:]PATH with KIND npy, npz, raw:DTYPE:DIMS, dir, cifar10, mnist or random:N.\n"
     "`npuc COMMAND --help` shows a command's options and examples; `npuc explain CODE` tells a diagnostic's story.\n";
 

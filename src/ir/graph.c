@@ -27,13 +27,25 @@ value *npuc_graph_value(const graph *g, const char *name) { return npuc_map_get(
 
 node *npuc_graph_node(const graph *g, const char *name) { return npuc_map_get(g->node_names, name); }
 
-bool npuc_graph_has_input_symbol(const graph *g, const char *symbol) {
+npuc_status npuc_graph_check_symbol(diag *d, const graph *g, const char *symbol) {
+  enum { SHOWN = 4 };
+  const char *names[SHOWN];
+  size_t n = 0;
   for (size_t i = 0; i < g->n_inputs; i++) {
     const shape *s = &g->inputs[i]->shape;
-    for (int32_t k = 0; k < s->rank; k++)
-      if (dim_is_symbol(s->dims[k]) && strcmp(npuc_module_symbol_name(g->module, s->dims[k]), symbol) == 0) return true;
+    for (int32_t k = 0; k < s->rank; k++) {
+      if (!dim_is_symbol(s->dims[k])) continue;
+      const char *name = npuc_module_symbol_name(g->module, s->dims[k]);
+      if (strcmp(name, symbol) == 0) return NPUC_OK;
+      bool known = n == SHOWN;
+      for (size_t j = 0; j < n && !known; j++) known = strcmp(names[j], name) == 0;
+      if (!known) names[n++] = name;
+    }
   }
-  return false;
+  npuc_status status = npuc_fail(d, NPUC_DIAG_E0502, &(diag_place){.attribute = "--dim"}, "no input of the model has a dim named '%s'%s",
+                                 symbol, n ? "" : ": all are numbers");
+  for (size_t i = 0; i < n; i++) npuc_fix(d, "--dim %s=N", names[i]);
+  return status;
 }
 
 /* -- values -- */

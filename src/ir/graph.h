@@ -126,7 +126,8 @@ graph *npuc_graph_create(module *m, const char *name);     /* appended to m->gra
 value *npuc_graph_value(const graph *g, const char *name); /* NULL if none */
 node *npuc_graph_node(const graph *g, const char *name);
 /* Whether a dim of an input is the symbol called so. */
-bool npuc_graph_has_input_symbol(const graph *g, const char *symbol);
+/* Fails where no input has a dim of that name, and says which names there are. */
+npuc_status npuc_graph_check_symbol(diag *d, const graph *g, const char *symbol) NPUC_MUST_USE;
 /* `name` when free among values and nodes, else the first free of name_1, name_2 ... (interned). Depends on the present names only, not on history. */
 const char *npuc_graph_unique_name(graph *g, const char *name);
 

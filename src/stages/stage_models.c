@@ -79,11 +79,7 @@ npuc_status npuc_apply_dims(build *b, module *m) {
 
 npuc_status npuc_check_dims(build *b, const module *m) {
   const graph *g = m->graphs[0];
-  for (size_t i = 0; i < b->options.n_dims; i++) {
-    const char *symbol = b->options.dims[i].symbol;
-    if (!npuc_graph_has_input_symbol(m->graphs[0], symbol))
-      return npuc_fail(b->diag, NPUC_DIAG_E0502, &(diag_place){.attribute = "--dim"}, "no input of the model has a dim named '%s'", symbol);
-  }
+  for (size_t i = 0; i < b->options.n_dims; i++) NPUC_TRY(npuc_graph_check_symbol(b->diag, g, b->options.dims[i].symbol));
   const char **names = (const char **)npuc_arena_array(b->arena, g->n_inputs + 1, sizeof(char *));
   for (size_t i = 0; i < g->n_inputs; i++) names[i] = g->inputs[i]->name;
   for (size_t i = 0; i < b->options.n_shapes; i++) {

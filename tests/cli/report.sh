@@ -29,6 +29,8 @@ says compare.html "All 27 nodes are where they were."
 # asked for a target that is not there, or for no build
 status 2 "$NPUC" report out -t refnpu-n8 -o no.html
 status 6 "$NPUC" report "$demo/model.onnx" -o no.html
+status 2 "$NPUC" report out half -o out/manifest.json; says err.txt "would overwrite"
+status 0 "$NPUC" status out
 [ ! -e no.html ] || fail "a refused report left a file"
 
 # the graph of any model: a model, a stage, a program

@@ -36,6 +36,22 @@ status 0 "$NPUC" run "$demo/model.onnx" --max-memory 64M
 for size in 12Q 1GB -1 0 "" 99999999999T; do
   status 2 "$NPUC" run "$demo/model.onnx" --max-memory "$size";     says err.txt NPUC-E0104
 done
+# nothing is written over what is read, however the path is spelled
+cp "$demo/model.onnx" mine.onnx && ln -s mine.onnx link.onnx
+for option in --graph --log; do
+  status 2 "$NPUC" inspect mine.onnx "$option" ./mine.onnx;         says err.txt "would overwrite"
+done
+status 2 "$NPUC" inspect mine.onnx --graph link.onnx;               says err.txt "would overwrite"
+status 2 "$NPUC" profile mine.onnx --repeat 1 --trace link.onnx;    says err.txt "would overwrite"
+same_file mine.onnx "$demo/model.onnx"
+status 0 "$NPUC" inspect mine.onnx --graph other.html
+# a name that no dim has: those that there are
+status 2 "$NPUC" run "$demo/model.onnx" --dim Q=4;                  says err.txt "--dim N=N"
+# NaN comes out as NaN
+python_free_npy() { printf '\223NUMPY\1\0v\0%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 16, 16), }"; }
+{ python_free_npy; i=0; while [ $i -lt 768 ]; do printf '\0\0\300\177'; i=$((i + 1)); done; } > nan.npy
+status 0 "$NPUC" run "$demo/model.onnx" -i image=nan.npy;           says out.txt "min nan max nan mean nan nan 10"
+status 2 "$NPUC" run "$demo/model.onnx" -i image="$demo/calib.npy" ; says err.txt "1x3x16x16"
 mkdir foreign && echo mine > foreign/file
 status 2 "$NPUC" compile "$demo/model.onnx" -t refnpu-n16 -o foreign --calib "$demo/calib.npy"; says err.txt NPUC-E0901
 equal "$(ls -A foreign)" file "a foreign folder"

@@ -22,6 +22,8 @@ for model in "$demo/model.onnx" "$resnet" built@static built@quantize; do
   done
 done
 # shellcheck disable=SC2086
+# a .pt2 archive goes to the peer as ONNX
+status 0 "$NPUC" bench "$demo/model.pt2" --repeat 2 --batch 3 --against onnxruntime --python "$environment" --json
 status 0 "$NPUC" bench built --repeat 2 $against --python "$python" --json; says out.txt qdq.onnx
 # the same network in another file passes; another network does not, and its time is reported as no comparison
 status 0 "$NPUC" bench "$demo/model.onnx" --repeat 2 --against "onnxruntime=built/3-static.onnx" --python "$environment"

@@ -301,24 +301,25 @@ static void finish(const conv_i8_unit *u, const conv_i8_block *b, int64_t pixel,
 
 static void dense_block(const conv_i8_unit *u, const conv_i8_block *b) {
   const conv_i8_units *p = &u->job->p;
-  int64_t pixels = u->rows * p->g.out[2];
-  const int16_t *x = (const int16_t *)u->input + b->group * p->f.ci;
-  sums_i8 t = {.width = b->width,
-               .runs = (int32_t)p->f.runs,
-               .pairs = (int32_t)p->f.pairs,
-               .offsets = u->job->offsets,
-               .weights = b->weights,
-               .bias = b->bias};
-  for (int64_t first = 0; first < pixels; first += I8_RUN) {
-    int64_t n = least(pixels - first, I8_RUN);
-    for (int64_t i = 0; i < n; i += I8_PIXELS) {
-      t.pixels = (int)least(n - i, I8_PIXELS);
-      t.sums = u->sums + i * b->width;
-      for (int j = 0; j < t.pixels; j++) t.x[j] = x + u->at[first + i + j];
-      u->job->kernels->sums_i8(&t);
-    }
-    finish(u, b, first, n);
-  }
+  const kernel_set *kernels = u->job->kernels;
+  const size_t channels = (size_t)u->job->conv->g.out_channels;
+  dense_i8 t = {.x = (const int16_t *)u->input + b->group * p->f.ci,
+                .at = u->at,
+                .pixels = (size_t)(u->rows * p->g.out[2]),
+                .rule = &b->rule,
+                .channels = b->channels,
+                .y = npuc_conv_i8_output(u) + b->o,
+                .pitch = channels,
+                .sums = u->sums,
+                .sums_kernel = kernels->sums_i8,
+                .rule_kernel = kernels->rule_i8};
+  t.tile = (sums_i8){.width = b->width,
+                     .runs = (int32_t)p->f.runs,
+                     .pairs = (int32_t)p->f.pairs,
+                     .offsets = u->job->offsets,
+                     .weights = b->weights,
+                     .bias = b->bias};
+  kernels->dense_i8(&t);
 }
 
 static void depthwise_block(const conv_i8_unit *u, const conv_i8_block *b) {

@@ -85,6 +85,23 @@ void npuc_rule_prepare(rule_kind kind, int32_t *m, int32_t *s, int64_t n);
 /* y[p * pitch + i] of channels i < `channels` of each pixel; sums [pixels, width] may be read to a multiple of 4 vectors of 8. */
 typedef void rule_i8_kernel(const rule_i8 *r, const int32_t *sums, size_t pixels, int width, int channels, uint8_t *y, size_t pitch);
 
+/* A block of channels over any number of pixels: sums, then the rule. A kernel either keeps the sums in registers until they are bytes, or
+ * goes through memory with the tile and rule kernels of its set. */
+typedef struct dense_i8 {
+  sums_i8 tile; /* its x, pixels and sums are filled by the kernel */
+  const int16_t *x;
+  const int32_t *at; /* [pixels]: element of a pixel's first tap */
+  size_t pixels;
+  const rule_i8 *rule;
+  int channels; /* stored, of tile.width */
+  uint8_t *y;   /* pixels `pitch` apart */
+  size_t pitch;
+  int32_t *sums; /* [I8_RUN, width]: scratch */
+  sums_i8_kernel *sums_kernel;
+  rule_i8_kernel *rule_kernel;
+} dense_i8;
+typedef void dense_i8_kernel(const dense_i8 *t);
+
 /* out[i] = x[i] - zero_point; x is u8, or s8 when is_signed. */
 typedef void widen_i8_kernel(const uint8_t *x, bool is_signed, int32_t zero_point, size_t n, int16_t *out);
 /* out[2i] = a[i] - zero_point, out[2i + 1] = b[i] - zero_point; 0 where a or b is NULL. */

@@ -10,16 +10,25 @@ static void normalize(int32_t *m, int32_t *s) {
   }
 }
 
-rule_kind npuc_rule_kind(const int32_t *m, const int32_t *s, int64_t n) {
-  bool is_short = true, is_long = true;
+static bool is_short(const int32_t *m, const int32_t *s, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    if (m[i] != 0 && (m[i] < 0 || m[i] >= 32768 || s[i] < 17 || s[i] > 47)) return false;
+  }
+  return true;
+}
+
+static bool is_long(const int32_t *m, const int32_t *s, int64_t n) {
   for (int64_t i = 0; i < n; i++) {
     int32_t factor = m[i], shift = s[i];
     if (factor == 0) continue;
-    is_short = is_short && factor > 0 && factor < 32768 && shift >= 17 && shift <= 47;
     normalize(&factor, &shift);
-    is_long = is_long && shift >= 32;
+    if (shift < 32) return false;
   }
-  return is_short ? RULE_SHORT : is_long ? RULE_LONG : RULE_ANY;
+  return true;
+}
+
+rule_kind npuc_rule_kind(const int32_t *m, const int32_t *s, int64_t n) {
+  return is_short(m, s, n) ? RULE_SHORT : is_long(m, s, n) ? RULE_LONG : RULE_ANY;
 }
 
 void npuc_rule_prepare(rule_kind kind, int32_t *m, int32_t *s, int64_t n) {

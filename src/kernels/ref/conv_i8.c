@@ -23,6 +23,20 @@ void npuc_i8_sums__scalar(const sums_i8 *t) {
   }
 }
 
+void npuc_i8_dense__scalar(const dense_i8 *t) {
+  sums_i8 tile = t->tile;
+  for (size_t first = 0; first < t->pixels; first += I8_RUN) {
+    const size_t n = t->pixels - first < I8_RUN ? t->pixels - first : I8_RUN;
+    for (size_t i = 0; i < n; i += I8_PIXELS) {
+      tile.pixels = (int)(n - i < I8_PIXELS ? n - i : I8_PIXELS);
+      tile.sums = t->sums + i * (size_t)tile.width;
+      for (int p = 0; p < tile.pixels; p++) tile.x[p] = t->x + t->at[first + i + (size_t)p];
+      t->sums_kernel(&tile);
+    }
+    t->rule_kernel(t->rule, t->sums, n, tile.width, t->channels, t->y + first * t->pitch, t->pitch);
+  }
+}
+
 void npuc_i8_quads__scalar(const quads_i8 *t) {
   for (int p = 0; p < t->pixels; p++) {
     for (int i = 0; i < t->width; i++) {

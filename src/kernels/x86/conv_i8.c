@@ -8,13 +8,15 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "kernels/x86/rule_channels.h"
+
 NPUC_TARGET_AVX2 NPUC_INLINE __m256i load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 NPUC_TARGET_AVX2 NPUC_INLINE void store(void *p, __m256i v) { _mm256_storeu_si256((__m256i *)p, v); }
 
 /* -- dense -- */
 
-NPUC_TARGET_AVX2 NPUC_INLINE void sums_avx2(const sums_i8 *t, const int pixels, const int vectors) {
-  __m256i sum[I8_PIXELS][2];
+NPUC_TARGET_AVX2 NPUC_INLINE void accumulate(const sums_i8 *t, const int16_t *const *from, __m256i sum[I8_PIXELS][2], const int pixels,
+                                             const int vectors) {
   NPUC_UNROLL
   for (int p = 0; p < pixels; p++) {
     for (int v = 0; v < vectors; v++) sum[p][v] = load(t->bias + 8 * v);
@@ -25,7 +27,7 @@ NPUC_TARGET_AVX2 NPUC_INLINE void sums_avx2(const sums_i8 *t, const int pixels, 
     const int64_t offset = t->offsets[r];
     const int16_t *x[I8_PIXELS];
     NPUC_UNROLL
-    for (int p = 0; p < pixels; p++) x[p] = t->x[p] + offset;
+    for (int p = 0; p < pixels; p++) x[p] = from[p] + offset;
     for (int64_t k = 0; k < pairs; k++, w += 8 * vectors) {
       __m256i weight[2];
       NPUC_UNROLL
@@ -39,6 +41,11 @@ NPUC_TARGET_AVX2 NPUC_INLINE void sums_avx2(const sums_i8 *t, const int pixels, 
       }
     }
   }
+}
+
+NPUC_TARGET_AVX2 NPUC_INLINE void sums_avx2(const sums_i8 *t, const int pixels, const int vectors) {
+  __m256i sum[I8_PIXELS][2];
+  accumulate(t, t->x, sum, pixels, vectors);
   NPUC_UNROLL
   for (int p = 0; p < pixels; p++) {
     for (int v = 0; v < vectors; v++) store(t->sums + 8 * (vectors * p + v), sum[p][v]);
@@ -74,6 +81,71 @@ NPUC_TARGET_AVX2 void npuc_i8_sums__avx2(const sums_i8 *t) {
     SUMS_CASES(1)
   }
 }
+
+/* -- dense, to bytes -- */
+
+NPUC_TARGET_AVX2 NPUC_INLINE void store_pixels(const __m256i *sum, const rule_constants *c, const rule_limits *l, uint8_t *y, size_t pitch,
+                                               const int vectors, const bool is_short) {
+  __m256i bytes = rule_bytes_of(rule_shifted(sum[0], &c[0], is_short), rule_shifted(sum[1], &c[vectors - 1], is_short),
+                                rule_shifted(sum[2], &c[0], is_short), rule_shifted(sum[3], &c[vectors - 1], is_short), l);
+  __m128i low = _mm256_castsi256_si128(bytes), high = _mm256_extracti128_si256(bytes, 1);
+  if (vectors == 2) {
+    _mm_storeu_si128((__m128i *)(void *)y, low);
+    _mm_storeu_si128((__m128i *)(void *)(y + pitch), high);
+    return;
+  }
+  _mm_storel_epi64((__m128i *)(void *)y, low);
+  _mm_storel_epi64((__m128i *)(void *)(y + pitch), _mm_unpackhi_epi64(low, low));
+  _mm_storel_epi64((__m128i *)(void *)(y + 2 * pitch), high);
+  _mm_storel_epi64((__m128i *)(void *)(y + 3 * pitch), _mm_unpackhi_epi64(high, high));
+}
+
+/* Whole tiles; the number of pixels done. */
+NPUC_TARGET_AVX2 NPUC_INLINE size_t dense_avx2(const dense_i8 *t, const int vectors, const bool is_short) {
+  const rule_constants c[2] = {rule_constants_of(t->rule, 0, is_short), rule_constants_of(t->rule, 8 * (vectors - 1), is_short)};
+  const rule_limits l = rule_limits_of(t->rule);
+  const size_t pitch = t->pitch;
+  uint8_t *y = t->y;
+  size_t i = 0;
+  for (; i + I8_PIXELS <= t->pixels; i += I8_PIXELS, y += I8_PIXELS * pitch) {
+    const int16_t *x[I8_PIXELS];
+    __m256i sum[I8_PIXELS][2];
+    NPUC_UNROLL
+    for (int p = 0; p < I8_PIXELS; p++) x[p] = t->x + t->at[i + (size_t)p];
+    accumulate(&t->tile, x, sum, I8_PIXELS, vectors);
+    if (vectors == 2) {
+      NPUC_UNROLL
+      for (int p = 0; p < I8_PIXELS; p += 2) {
+        const __m256i four[4] = {sum[p][0], sum[p][1], sum[p + 1][0], sum[p + 1][1]};
+        store_pixels(four, c, &l, y + (size_t)p * pitch, pitch, vectors, is_short);
+      }
+    } else {
+      const __m256i four[4] = {sum[0][0], sum[1][0], sum[2][0], sum[3][0]}, last[4] = {sum[2][0], sum[3][0], sum[4][0], sum[5][0]};
+      store_pixels(four, c, &l, y, pitch, vectors, is_short);
+      store_pixels(last, c, &l, y + 2 * pitch, pitch, vectors, is_short);
+    }
+  }
+  return i;
+}
+
+NPUC_TARGET_AVX2 void npuc_i8_dense__avx2(const dense_i8 *t) {
+  size_t done = 0;
+  if (t->channels == t->tile.width && t->rule->kind != RULE_ANY) {
+    if (t->tile.width == I8_WIDE) {
+      done = t->rule->kind == RULE_SHORT ? dense_avx2(t, 2, true) : dense_avx2(t, 2, false);
+    } else {
+      done = t->rule->kind == RULE_SHORT ? dense_avx2(t, 1, true) : dense_avx2(t, 1, false);
+    }
+  }
+  dense_i8 rest = *t;
+  rest.at += done;
+  rest.pixels -= done;
+  rest.y += done * t->pitch;
+  npuc_i8_dense__scalar(&rest);
+}
+
+/* The tiles are VNNI's. */
+void npuc_i8_dense__avx512(const dense_i8 *t) { npuc_i8_dense__scalar(t); }
 
 /* -- depthwise -- */
 

@@ -48,14 +48,18 @@ npuc_status npuc_aten_stack(pt2_node *n) {
   return concat(n, parts, count, axis);
 }
 
-/* Leading axes are added first. */
+/* Leading axes are added first. tile takes fewer numbers than axes; those in front are 1. */
 npuc_status npuc_aten_repeat(pt2_node *n) {
   value *x, *times, *y;
-  pt2_int *repeats;
-  size_t count;
+  pt2_int *given, repeats[2 * MAX_RANK];
+  size_t count, missing = 0;
   int64_t axes[MAX_RANK];
   NPUC_TRY(npuc_pt2_tensor(n, "self", &x));
-  NPUC_TRY(npuc_pt2_symints(n, "repeats", &repeats, &count));
+  NPUC_TRY(npuc_pt2_symints(n, n->onnx ? "dims" : "repeats", &given, &count));
+  if (n->onnx && (int32_t)count < x->shape.rank) missing = (size_t)x->shape.rank - count;
+  for (size_t i = 0; i < missing; i++) repeats[i] = pt2_number(1);
+  for (size_t i = 0; i < count && missing + i < MAX_RANK; i++) repeats[missing + i] = given[i];
+  count += missing;
   if ((int32_t)count < x->shape.rank || count > MAX_RANK)
     return npuc_pt2_fail(n, NPUC_DIAG_E0335, "repeats", "%zu for %d axes", count, x->shape.rank);
   size_t added = count - (size_t)x->shape.rank;
@@ -65,6 +69,94 @@ npuc_status npuc_aten_repeat(pt2_node *n) {
   NPUC_TRY(npuc_pt2_shape_value(n, repeats, count, &times));
   NPUC_TRY(npuc_pt2_binary(n, "Tile", x, times, &y));
   return npuc_pt2_result(n, y);
+}
+
+/* Each element so many times in a row: [.., d, ..] -> [.., d, 1, ..] -> [.., d, r, ..] -> [.., d r, ..]. */
+npuc_status npuc_aten_repeat_interleave(pt2_node *n) {
+  value *x, *times, *y;
+  int64_t axis = 0, repeats;
+  pt2_int dims[MAX_RANK], tiles[MAX_RANK + 1];
+  NPUC_TRY(npuc_pt2_tensor(n, "self", &x));
+  if (npuc_pt2_is_tensor(n, "repeats"))
+    return npuc_pt2_fail(n, NPUC_DIAG_E0336, "repeats", "a number of repeats for each element, so the shape depends on the data");
+  NPUC_TRY(npuc_pt2_int_arg(n, "repeats", 1, &repeats));
+  npuc_pt2_ignore(n, "output_size");
+  if (npuc_pt2_has(n, "dim")) {
+    NPUC_TRY(npuc_pt2_int_arg(n, "dim", 0, &axis));
+    NPUC_TRY(npuc_pt2_axis(n, "dim", axis, x->shape.rank, &axis));
+  } else {
+    npuc_pt2_ignore(n, "dim");
+    NPUC_TRY(npuc_pt2_reshape(n, x, (pt2_int[]){pt2_number(-1)}, 1, &x));
+  }
+  int32_t rank = x->shape.rank;
+  if (repeats < 1 || rank < 1 || rank >= MAX_RANK)
+    return npuc_pt2_fail(n, NPUC_DIAG_E0335, "repeats", "%lld repeats of a tensor with %d axes", (long long)repeats, rank);
+  for (int32_t i = 0; i < rank; i++) {
+    if (i == axis)
+      dims[i] = pt2_number(dim_is_number(x->shape.dims[i]) ? x->shape.dims[i] * repeats : -1);
+    else
+      NPUC_TRY(npuc_pt2_size(n, x, i, &dims[i]));
+  }
+  for (int32_t i = 0; i <= rank; i++) tiles[i] = pt2_number(i == axis + 1 ? repeats : 1);
+  NPUC_TRY(npuc_pt2_unsqueeze(n, x, (int64_t[]){axis + 1}, 1, &y));
+  NPUC_TRY(npuc_pt2_shape_value(n, tiles, (size_t)rank + 1, &times));
+  NPUC_TRY(npuc_pt2_binary(n, "Tile", y, times, &y));
+  NPUC_TRY(npuc_pt2_reshape(n, y, dims, (size_t)rank, &y));
+  return npuc_pt2_result(n, y);
+}
+
+/* Each vector along its own axis, the same along the others; "xy" exchanges the first two. */
+npuc_status npuc_aten_meshgrid(pt2_node *n) {
+  value **parts;
+  size_t count;
+  const char *indexing;
+  pt2_int lengths[MAX_RANK];
+  NPUC_TRY(npuc_pt2_tensors(n, "tensors", &parts, &count));
+  NPUC_TRY(npuc_pt2_string(n, "indexing", "ij", &indexing));
+  if (count == 0 || count > MAX_RANK) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "tensors", "%zu tensors", count);
+  bool swapped = strcmp(indexing, "xy") == 0 && count > 1;
+  pt2_tensor **list = NPUC_NEW_ARRAY(n->s->scratch, count, pt2_tensor *);
+  for (size_t i = 0; i < count; i++) {
+    size_t axis = swapped && i < 2 ? 1 - i : i;
+    if (parts[i]->shape.rank == 0) NPUC_TRY(npuc_pt2_unsqueeze(n, parts[i], (int64_t[]){0}, 1, &parts[i]));
+    NPUC_TRY(npuc_pt2_size(n, parts[i], 0, &lengths[axis]));
+  }
+  for (size_t i = 0; i < count; i++) {
+    size_t axis = swapped && i < 2 ? 1 - i : i, more = 0;
+    int64_t axes[MAX_RANK];
+    value *y;
+    for (size_t k = 0; k < count; k++) {
+      if (k != axis) axes[more++] = (int64_t)k;
+    }
+    NPUC_TRY(npuc_pt2_unsqueeze(n, parts[i], axes, more, &y));
+    NPUC_TRY(npuc_pt2_expand(n, y, lengths, count, &y));
+    list[i] = npuc_pt2_own(n->s, y);
+  }
+  return npuc_pt2_result_list(n, list, count);
+}
+
+/* [N, g c, ..] -> [N, g, c, ..] -> [N, c, g, ..] -> [N, c g, ..] */
+npuc_status npuc_aten_channel_shuffle(pt2_node *n) {
+  value *x;
+  int64_t groups, perm[MAX_RANK];
+  pt2_int split[MAX_RANK], dims[MAX_RANK];
+  NPUC_TRY(npuc_pt2_tensor(n, "self", &x));
+  NPUC_TRY(npuc_pt2_int_arg(n, "groups", 1, &groups));
+  int32_t rank = x->shape.rank;
+  bool known = rank >= 2 && rank < MAX_RANK && dim_is_number(x->shape.dims[1]);
+  if (!known || groups < 1 || x->shape.dims[1] % groups)
+    return npuc_pt2_fail(n, NPUC_DIAG_E0335, "groups", "%lld groups of this tensor's channels", (long long)groups);
+  for (int32_t i = 0; i < rank; i++) NPUC_TRY(npuc_pt2_size(n, x, i, &dims[i]));
+  for (int32_t i = 0; i <= rank; i++) {
+    split[i] = dims[i < 2 ? i : i - 1];
+    perm[i] = i == 1 ? 2 : i == 2 ? 1 : i;
+  }
+  split[1] = pt2_number(groups);
+  split[2] = pt2_number(x->shape.dims[1] / groups);
+  NPUC_TRY(npuc_pt2_reshape(n, x, split, (size_t)rank + 1, &x));
+  NPUC_TRY(npuc_pt2_transpose(n, x, perm, (size_t)rank + 1, &x));
+  NPUC_TRY(npuc_pt2_reshape(n, x, dims, (size_t)rank, &x));
+  return npuc_pt2_result(n, x);
 }
 
 npuc_status npuc_aten_flip(pt2_node *n) {
@@ -105,6 +197,15 @@ npuc_status npuc_aten_roll(pt2_node *n) {
   NPUC_TRY(npuc_pt2_tensor(n, "self", &x));
   NPUC_TRY(npuc_pt2_ints(n, "shifts", &shifts, &n_shifts));
   NPUC_TRY(npuc_pt2_ints(n, "dims", &dims, &n_dims));
+  if (n_dims == 0 && n_shifts == 1) { /* the elements in their order, whatever the shape */
+    value *flat, *y;
+    pt2_int lengths[MAX_RANK];
+    for (int32_t i = 0; i < x->shape.rank; i++) NPUC_TRY(npuc_pt2_size(n, x, i, &lengths[i]));
+    NPUC_TRY(npuc_pt2_reshape(n, x, (pt2_int[]){pt2_number(-1)}, 1, &flat));
+    NPUC_TRY(roll_axis(n, flat, 0, shifts[0], &flat));
+    NPUC_TRY(npuc_pt2_reshape(n, flat, lengths, (size_t)x->shape.rank, &y));
+    return npuc_pt2_result(n, y);
+  }
   if (n_shifts != n_dims) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "dims", "%zu shifts for %zu axes", n_shifts, n_dims);
   for (size_t i = 0; i < n_dims; i++) {
     int64_t axis;

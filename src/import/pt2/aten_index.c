@@ -200,26 +200,53 @@ npuc_status npuc_aten_index_put(pt2_node *n) {
   return npuc_pt2_result(n, y);
 }
 
-/* self[..., index, ...] = source along one axis: ScatterND with that axis in front. */
+/* What index_fill writes: one number for all that the index chooses. */
+static npuc_status fill_source(pt2_node *n, value *x, value *index, int64_t axis, value **out) {
+  value *part;
+  if (npuc_pt2_is_tensor(n, "value")) {
+    NPUC_TRY(npuc_pt2_tensor(n, "value", out));
+    NPUC_TRY(npuc_pt2_cast(n, *out, x->type, out));
+  } else {
+    pt2_scalar v = {0};
+    NPUC_TRY(npuc_pt2_scalar_arg(n, "value", v, &v));
+    NPUC_TRY(npuc_pt2_scalar_value(n, &v, x->type, out));
+  }
+  NPUC_TRY(gather(n, "Gather", x, index, axis, &part)); /* for its shape */
+  return npuc_pt2_expand_like(n, *out, part, out);
+}
+
+/* self[..., index, ...] = source (or +=) along one axis: ScatterND with that axis in front. */
 npuc_status npuc_aten_index_copy(pt2_node *n) {
   value *x, *index, *source, *y;
   int64_t axis, perm[MAX_RANK], one = 1;
+  bool fills = n->onnx && strcmp(n->onnx, "fill") == 0, adds = n->onnx && !fills;
   NPUC_TRY(npuc_pt2_tensor(n, "self", &x));
   NPUC_TRY(npuc_pt2_tensor(n, "index", &index));
-  NPUC_TRY(npuc_pt2_tensor(n, "source", &source));
   NPUC_TRY(npuc_pt2_int_arg(n, "dim", 0, &axis));
   NPUC_TRY(npuc_pt2_axis(n, "dim", axis, x->shape.rank, &axis));
+  if (x->shape.rank == 0) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "self", "a tensor without axes");
   NPUC_TRY(npuc_pt2_cast(n, index, DTYPE_I64, &index));
+  if (index->shape.rank == 0) NPUC_TRY(npuc_pt2_unsqueeze(n, index, (int64_t[]){0}, 1, &index));
+  NPUC_TRY(fills ? fill_source(n, x, index, axis, &source) : npuc_pt2_tensor(n, "source", &source));
   NPUC_TRY(npuc_pt2_cast(n, source, x->type, &source));
+  if (adds && npuc_pt2_has(n, "alpha")) {
+    pt2_scalar alpha = {.integer = 1, .real = 1.0};
+    value *factor;
+    NPUC_TRY(npuc_pt2_scalar_arg(n, "alpha", alpha, &alpha));
+    NPUC_TRY(npuc_pt2_scalar_value(n, &alpha, x->type, &factor));
+    NPUC_TRY(npuc_pt2_binary(n, "Mul", source, factor, &source));
+  }
   for (int32_t i = 0; i < x->shape.rank; i++) perm[i] = i;
   perm[0] = axis;
   perm[axis] = 0;
-  if (index->shape.rank == 0) NPUC_TRY(npuc_pt2_unsqueeze(n, index, (int64_t[]){0}, 1, &index));
   NPUC_TRY(npuc_pt2_unsqueeze(n, index, &one, 1, &index));
   NPUC_TRY(npuc_pt2_transpose(n, x, perm, (size_t)x->shape.rank, &y));
   NPUC_TRY(npuc_pt2_transpose(n, source, perm, (size_t)x->shape.rank, &source));
-  NPUC_TRY(npuc_pt2_ternary(n, "ScatterND", y, index, source, &y));
-  NPUC_TRY(npuc_pt2_transpose(n, y, perm, (size_t)x->shape.rank, &y)); /* an exchange of two axes is its own inverse */
+  node *made;
+  NPUC_TRY(npuc_pt2_emit(n, "ScatterND", (value *[]){y, index, source}, 3, 1, &made));
+  if (adds) npuc_pt2_set_string(made, "reduction", "add");
+  NPUC_TRY(npuc_node_infer(n->s->d, made));
+  NPUC_TRY(npuc_pt2_transpose(n, made->outputs[0], perm, (size_t)x->shape.rank, &y)); /* an exchange of two axes is its own inverse */
   return npuc_pt2_result(n, y);
 }
 
@@ -232,7 +259,14 @@ npuc_status npuc_aten_scatter(pt2_node *n) {
   NPUC_TRY(npuc_pt2_int_arg(n, "dim", 0, &axis));
   NPUC_TRY(npuc_pt2_axis(n, "dim", axis, x->shape.rank, &axis));
   NPUC_TRY(npuc_pt2_string(n, "reduce", n->onnx, &reduce));
-  if (reduce && strcmp(reduce, "add") != 0) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "reduce", "the reduction '%s'", reduce);
+  static const char *const reductions[][2] = {{"add", "add"},  {"sum", "add"},  {"multiply", "mul"},
+                                              {"prod", "mul"}, {"amax", "max"}, {"amin", "min"}};
+  size_t kind = 0;
+  while (reduce && kind < 6 && strcmp(reduce, reductions[kind][0]) != 0) kind++;
+  if (kind == 6) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "reduce", "the reduction '%s'", reduce);
+  bool with_self;
+  NPUC_TRY(npuc_pt2_bool_arg(n, "include_self", true, &with_self));
+  if (!with_self) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "include_self", "a reduction that leaves out what was there");
   if (npuc_pt2_has(n, "src")) {
     NPUC_TRY(npuc_pt2_tensor(n, "src", &source));
     for (int32_t i = 0; i < index->shape.rank; i++) { /* torch reads only the part of src that index covers */
@@ -250,7 +284,75 @@ npuc_status npuc_aten_scatter(pt2_node *n) {
   node *made;
   NPUC_TRY(npuc_pt2_emit(n, "ScatterElements", (value *[]){x, index, source}, 3, 1, &made));
   npuc_pt2_set_int(made, "axis", axis);
-  if (reduce) npuc_pt2_set_string(made, "reduction", reduce);
+  if (reduce) npuc_pt2_set_string(made, "reduction", reductions[kind][1]);
   NPUC_TRY(npuc_node_infer(n->s->d, made));
   return npuc_pt2_result(n, made->outputs[0]);
+}
+
+/* Indices along one axis that broadcast over the others; without an axis, into the elements in their order. */
+npuc_status npuc_aten_take_along_dim(pt2_node *n) {
+  value *x, *indices, *y;
+  int64_t axis;
+  NPUC_TRY(npuc_pt2_tensor(n, "self", &x));
+  NPUC_TRY(npuc_pt2_tensor(n, "indices", &indices));
+  if (!npuc_pt2_has(n, "dim")) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "dim", "none: into the elements in their order");
+  NPUC_TRY(npuc_pt2_int_arg(n, "dim", 0, &axis));
+  NPUC_TRY(npuc_pt2_axis(n, "dim", axis, x->shape.rank, &axis));
+  for (int32_t i = 0; i < x->shape.rank && x->shape.rank == indices->shape.rank; i++) {
+    if (i != axis && x->shape.dims[i] != indices->shape.dims[i])
+      return npuc_pt2_fail(n, NPUC_DIAG_E0335, "indices", "indices that broadcast with the tensor");
+  }
+  NPUC_TRY(gather(n, "GatherElements", x, indices, axis, &y));
+  return npuc_pt2_result(n, y);
+}
+
+/* index == [0, 1, ..]: int64 in torch. */
+npuc_status npuc_aten_one_hot(pt2_node *n) {
+  value *x, *y;
+  int64_t classes;
+  NPUC_TRY(npuc_pt2_tensor(n, "self", &x));
+  NPUC_TRY(npuc_pt2_int_arg(n, "num_classes", -1, &classes));
+  if (classes < 1 || classes > INT32_MAX)
+    return npuc_pt2_fail(n, NPUC_DIAG_E0336, "num_classes", "the number of classes is not given, so the shape depends on the data");
+  int64_t *numbers = NPUC_NEW_ARRAY(n->s->scratch, (size_t)classes, int64_t), last = x->shape.rank;
+  for (int64_t i = 0; i < classes; i++) numbers[i] = i;
+  NPUC_TRY(npuc_pt2_cast(n, x, DTYPE_I64, &x));
+  NPUC_TRY(npuc_pt2_unsqueeze(n, x, &last, 1, &x));
+  NPUC_TRY(npuc_pt2_binary(n, "Equal", x, npuc_pt2_constant_ints(n, numbers, (size_t)classes), &y));
+  NPUC_TRY(npuc_pt2_cast(n, y, DTYPE_I64, &y));
+  return npuc_pt2_result(n, y);
+}
+
+/* How many boundaries lie below each value (right: below or at): a comparison with each of them, and a sum. */
+npuc_status npuc_aten_bucketize(pt2_node *n) {
+  value *x, *boundaries, *y;
+  bool narrow, right;
+  NPUC_TRY(npuc_pt2_tensor(n, "self", &x));
+  NPUC_TRY(npuc_pt2_tensor(n, "boundaries", &boundaries));
+  NPUC_TRY(npuc_pt2_bool_arg(n, "out_int32", false, &narrow));
+  NPUC_TRY(npuc_pt2_bool_arg(n, "right", false, &right));
+  dtype type = npuc_pt2_promote((value *[]){x, boundaries}, 2, NULL), wanted = narrow ? DTYPE_I32 : DTYPE_I64;
+  int64_t last = x->shape.rank;
+  NPUC_TRY(npuc_pt2_cast(n, x, type, &x));
+  NPUC_TRY(npuc_pt2_cast(n, boundaries, type, &boundaries));
+  NPUC_TRY(npuc_pt2_unsqueeze(n, x, &last, 1, &x));
+  NPUC_TRY(npuc_pt2_binary(n, right ? "LessOrEqual" : "Less", boundaries, x, &y));
+  NPUC_TRY(npuc_pt2_cast(n, y, wanted, &y));
+  node *made;
+  NPUC_TRY(npuc_pt2_emit(n, "ReduceSum", (value *[]){y, npuc_pt2_constant_ints(n, &last, 1)}, 2, 1, &made));
+  npuc_pt2_set_int(made, "keepdims", 0);
+  NPUC_TRY(npuc_node_infer(n->s->d, made));
+  return npuc_pt2_result(n, made->outputs[0]);
+}
+
+/* The one element of an integer tensor, as a number of the program. */
+npuc_status npuc_aten_item(pt2_node *n) {
+  value *x;
+  pt2_int number = {0};
+  NPUC_TRY(npuc_pt2_tensor(n, "self", &x));
+  if (pt2_is_float(x->type) || x->type == DTYPE_BOOL)
+    return npuc_pt2_fail(n, NPUC_DIAG_E0336, "self", "a float or bool taken out of a tensor as a number of Python");
+  NPUC_TRY(npuc_pt2_cast(n, x, DTYPE_I64, &x));
+  NPUC_TRY(npuc_pt2_reshape(n, x, (pt2_int[]){pt2_number(1)}, 1, &number.value));
+  return npuc_pt2_result_int(n, number);
 }

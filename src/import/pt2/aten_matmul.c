@@ -87,3 +87,17 @@ npuc_status npuc_aten_einsum(pt2_node *n) {
   NPUC_TRY(npuc_node_infer(n->s->d, made));
   return npuc_pt2_result(n, made->outputs[0]);
 }
+
+/* [n] and [m] to [n, m]. */
+npuc_status npuc_aten_outer(pt2_node *n) {
+  value *a, *b, *y;
+  int64_t last = 1;
+  NPUC_TRY(npuc_pt2_tensor(n, "self", &a));
+  NPUC_TRY(npuc_pt2_tensor(n, "vec2", &b));
+  dtype type = npuc_pt2_promote((value *[]){a, b}, 2, NULL);
+  NPUC_TRY(npuc_pt2_cast(n, a, type, &a));
+  NPUC_TRY(npuc_pt2_cast(n, b, type, &b));
+  NPUC_TRY(npuc_pt2_unsqueeze(n, a, &last, 1, &a));
+  NPUC_TRY(npuc_pt2_binary(n, "Mul", a, b, &y));
+  return npuc_pt2_result(n, y);
+}

@@ -167,11 +167,15 @@ npuc_status npuc_aten_softmax(pt2_node *n) {
   npuc_pt2_ignore(n, "half_to_float");
   if (type != DTYPE_NONE) NPUC_TRY(npuc_pt2_cast(n, x, type, &x));
   NPUC_TRY(npuc_pt2_axis(n, "dim", axis, x->shape.rank, &axis));
+  bool scalar = x->shape.rank == 0; /* torch gives it an axis, ONNX does not */
+  if (scalar) NPUC_TRY(npuc_pt2_unsqueeze(n, x, (int64_t[]){0}, 1, &x));
   node *made;
   NPUC_TRY(npuc_pt2_emit(n, n->onnx, &x, 1, 1, &made));
   npuc_pt2_set_int(made, "axis", axis);
   NPUC_TRY(npuc_node_infer(n->s->d, made));
-  return npuc_pt2_result(n, made->outputs[0]);
+  value *y = made->outputs[0];
+  if (scalar) NPUC_TRY(npuc_pt2_squeeze(n, y, (int64_t[]){0}, 1, &y));
+  return npuc_pt2_result(n, y);
 }
 
 npuc_status npuc_aten_cumsum(pt2_node *n) {
@@ -184,7 +188,7 @@ npuc_status npuc_aten_cumsum(pt2_node *n) {
   npuc_pt2_ignore(n, "dtype");
   NPUC_TRY(npuc_pt2_cast(n, x, meta.type, &x));
   NPUC_TRY(npuc_pt2_axis(n, "dim", axis, x->shape.rank, &axis));
-  NPUC_TRY(npuc_pt2_binary(n, "CumSum", x, npuc_pt2_constant_int(n, DTYPE_I64, axis), &y));
+  NPUC_TRY(npuc_pt2_binary(n, n->onnx, x, npuc_pt2_constant_int(n, DTYPE_I64, axis), &y));
   return npuc_pt2_result(n, y);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Interpolation. torch's nearest takes floor(i * scale) of the asymmetric grid, linear and cubic the half-pixel grid or, with align_corners, the
- * corners; cubic's coefficient is -0.75. ONNX's Resize names each of these. */
+ * corners; cubic's coefficient is -0.75. With antialias, taps outside the image have no weight, and cubic's coefficient is -0.5
+ * (ATen's UpSampleKernel). ONNX's Resize names each of these. */
 #include <string.h>
 
 #include "import/pt2/aten.h"
@@ -50,8 +51,10 @@ npuc_status npuc_aten_upsample(pt2_node *n) {
   npuc_pt2_set_string(made, "mode", nearest ? "nearest" : cubic ? "cubic" : "linear");
   npuc_pt2_set_string(made, "coordinate_transformation_mode", nearest ? "asymmetric" : align ? "align_corners" : "half_pixel");
   if (nearest) npuc_pt2_set_string(made, "nearest_mode", "floor");
-  npuc_pt2_set_float(made, "cubic_coeff_a", -0.75);
-  if (strstr(n->onnx, "antialias")) npuc_pt2_set_int(made, "antialias", 1);
+  bool antialias = strstr(n->onnx, "antialias") != NULL;
+  npuc_pt2_set_float(made, "cubic_coeff_a", antialias ? -0.5 : -0.75);
+  npuc_pt2_set_int(made, "antialias", antialias);
+  npuc_pt2_set_int(made, "exclude_outside", antialias);
   NPUC_TRY(npuc_node_infer(n->s->d, made));
   return npuc_pt2_result(n, made->outputs[0]);
 }

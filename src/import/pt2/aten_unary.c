@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of one tensor, element by element. Integers become the default float (float32) where torch says so. */
+#include <math.h>
 #include <string.h>
 
 #include "import/pt2/aten.h"
@@ -265,6 +266,71 @@ npuc_status npuc_aten_glu(pt2_node *n) {
   NPUC_TRY(npuc_pt2_unary(n, "Sigmoid", made->outputs[1], &gate));
   NPUC_TRY(npuc_pt2_binary(n, "Mul", made->outputs[0], gate, &gate));
   return npuc_pt2_result(n, gate);
+}
+
+/* |x| < inf; NaN compares with nothing. */
+npuc_status npuc_aten_isfinite(pt2_node *n) {
+  value *x, *y;
+  NPUC_TRY(float_operand(n, &x));
+  NPUC_TRY(npuc_pt2_unary(n, "Abs", x, &y));
+  NPUC_TRY(npuc_pt2_binary(n, "Less", y, number(n, x, (double)INFINITY), &y));
+  return npuc_pt2_result(n, y);
+}
+
+npuc_status npuc_aten_celu(pt2_node *n) {
+  value *x, *y;
+  double alpha;
+  NPUC_TRY(operand(n, &x));
+  NPUC_TRY(npuc_pt2_float_arg(n, "alpha", 1.0, &alpha));
+  NPUC_TRY(with_alpha(n, "Celu", x, "alpha", alpha, &y));
+  return npuc_pt2_result(n, y);
+}
+
+/* 0 within [-lambd, lambd]; softshrink moves the rest towards 0 by lambd. */
+npuc_status npuc_aten_shrink(pt2_node *n) {
+  value *x;
+  double lambda;
+  NPUC_TRY(operand(n, &x));
+  NPUC_TRY(npuc_pt2_float_arg(n, "lambd", 0.5, &lambda));
+  node *made;
+  NPUC_TRY(npuc_pt2_emit(n, "Shrink", &x, 1, 1, &made));
+  npuc_pt2_set_float(made, "lambd", lambda);
+  npuc_pt2_set_float(made, "bias", n->onnx ? lambda : 0.0);
+  NPUC_TRY(npuc_node_infer(n->s->d, made));
+  return npuc_pt2_result(n, made->outputs[0]);
+}
+
+/* x above the threshold, else the value. */
+npuc_status npuc_aten_threshold(pt2_node *n) {
+  value *x, *above, *y;
+  pt2_scalar limit = {0}, other = {0};
+  NPUC_TRY(operand(n, &x));
+  NPUC_TRY(npuc_pt2_scalar_arg(n, "threshold", limit, &limit));
+  NPUC_TRY(npuc_pt2_scalar_arg(n, "value", other, &other));
+  NPUC_TRY(npuc_pt2_binary(n, "Greater", x, number(n, x, limit.real), &above));
+  NPUC_TRY(npuc_pt2_ternary(n, "Where", above, x, number(n, x, other.real), &y));
+  return npuc_pt2_result(n, y);
+}
+
+/* x - trunc(x): C's fmod by 1. */
+npuc_status npuc_aten_frac(pt2_node *n) {
+  value *x;
+  NPUC_TRY(operand(n, &x));
+  node *made;
+  NPUC_TRY(npuc_pt2_emit(n, "Mod", (value *[]){x, number(n, x, 1.0)}, 2, 1, &made));
+  npuc_pt2_set_int(made, "fmod", 1);
+  NPUC_TRY(npuc_node_infer(n->s->d, made));
+  return npuc_pt2_result(n, made->outputs[0]);
+}
+
+npuc_status npuc_aten_logit(pt2_node *n) {
+  value *x, *rest, *y;
+  NPUC_TRY(float_operand(n, &x));
+  if (npuc_pt2_has(n, "eps")) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "eps", "a bound on the operand");
+  NPUC_TRY(npuc_pt2_binary(n, "Sub", number(n, x, 1.0), x, &rest));
+  NPUC_TRY(npuc_pt2_binary(n, "Div", x, rest, &y));
+  NPUC_TRY(npuc_pt2_unary(n, "Log", y, &y));
+  return npuc_pt2_result(n, y);
 }
 
 /* Copies, and what does nothing in inference. */

@@ -168,8 +168,9 @@ npuc_status npuc_aten_transpose(pt2_node *n) {
   value *x;
   int64_t a, b;
   NPUC_TRY(parent_of(n, &t, &x));
-  NPUC_TRY(npuc_pt2_int_arg(n, "dim0", 0, &a));
-  NPUC_TRY(npuc_pt2_int_arg(n, "dim1", 1, &b));
+  bool axes = npuc_pt2_has(n, "axis0"); /* of swapaxes */
+  NPUC_TRY(npuc_pt2_int_arg(n, axes ? "axis0" : "dim0", 0, &a));
+  NPUC_TRY(npuc_pt2_int_arg(n, axes ? "axis1" : "dim1", 1, &b));
   NPUC_TRY(npuc_pt2_axis(n, "dim0", a, x->shape.rank, &a));
   NPUC_TRY(npuc_pt2_axis(n, "dim1", b, x->shape.rank, &b));
   pt2_view view = permutation(x->shape.rank);
@@ -184,6 +185,18 @@ npuc_status npuc_aten_t(pt2_node *n) {
   NPUC_TRY(parent_of(n, &t, &x));
   pt2_view view = permutation(x->shape.rank);
   for (int32_t i = 0; i < x->shape.rank; i++) view.perm[i] = x->shape.rank - 1 - i;
+  return finish(n, t, &view);
+}
+
+/* The last two axes exchanged. */
+npuc_status npuc_aten_matrix_t(pt2_node *n) {
+  pt2_tensor *t;
+  value *x;
+  NPUC_TRY(parent_of(n, &t, &x));
+  if (x->shape.rank < 2) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "self", "%d axes; at least 2 wanted", x->shape.rank);
+  pt2_view view = permutation(x->shape.rank);
+  view.perm[x->shape.rank - 1] = x->shape.rank - 2;
+  view.perm[x->shape.rank - 2] = x->shape.rank - 1;
   return finish(n, t, &view);
 }
 
@@ -264,9 +277,25 @@ static npuc_status apply_slice(pt2_node *n, const pt2_view *v, value *parent, va
   return npuc_pt2_slice(n, parent, v->axis, v->start, v->end, v->step, out);
 }
 
+/* Every step-th element from begin: ScatterND with the axis in front. */
+static npuc_status write_strided(pt2_node *n, const pt2_view *v, int64_t begin, int64_t end, value *parent, value *content, value **out) {
+  int64_t count = end > begin ? (end - begin + v->step - 1) / v->step : 0, perm[MAX_RANK], one = 1;
+  size_t rank = (size_t)parent->shape.rank;
+  int64_t *places = NPUC_NEW_ARRAY(n->s->scratch, (size_t)count + 1, int64_t);
+  for (int64_t i = 0; i < count; i++) places[i] = begin + i * v->step;
+  for (size_t i = 0; i < rank; i++) perm[i] = (int64_t)i;
+  perm[0] = v->axis;
+  perm[v->axis] = 0;
+  value *indices = npuc_pt2_constant_ints(n, places, (size_t)count);
+  NPUC_TRY(npuc_pt2_unsqueeze(n, indices, &one, 1, &indices));
+  NPUC_TRY(npuc_pt2_transpose(n, parent, perm, rank, &parent));
+  NPUC_TRY(npuc_pt2_transpose(n, content, perm, rank, &content));
+  NPUC_TRY(npuc_pt2_ternary(n, "ScatterND", parent, indices, content, out));
+  return npuc_pt2_transpose(n, *out, perm, rank, out); /* an exchange of two axes is its own inverse */
+}
+
 /* With a step of 1 what lies before and behind stays around the new part; other steps scatter by index. */
 static npuc_status write_slice(pt2_node *n, const pt2_view *v, value *parent, value *content, value **out) {
-  if (v->step != 1) return npuc_pt2_fail(n, NPUC_DIAG_E0336, "step", "a write in place into every %lld-th element", (long long)v->step);
   dim length = parent->shape.dims[v->axis];
   int64_t begin = v->start.number, end = v->end.number;
   if (v->start.value || v->end.value || !dim_is_number(length))
@@ -276,6 +305,7 @@ static npuc_status write_slice(pt2_node *n, const pt2_view *v, value *parent, va
   if (end > length) end = length;
   if (begin > length) begin = length;
   if (end < begin) end = begin;
+  if (v->step != 1) return write_strided(n, v, begin, end, parent, content, out);
   value *parts[3] = {content};
   size_t count = 0;
   if (begin > 0) NPUC_TRY(npuc_pt2_slice(n, parent, v->axis, pt2_number(0), pt2_number(begin), 1, &parts[count++]));
@@ -429,6 +459,32 @@ npuc_status npuc_aten_chunk(pt2_node *n) {
   return equal_parts(n, t, axis, length, each ? each : 1);
 }
 
+/* Into so many parts, the first ones longer by one; or between given places. */
+npuc_status npuc_aten_tensor_split(pt2_node *n) {
+  pt2_tensor *t;
+  value *x;
+  int64_t axis, sections, *places;
+  size_t n_places;
+  NPUC_TRY(parent_of(n, &t, &x));
+  NPUC_TRY(split_axis(n, x, &axis));
+  NPUC_TRY(npuc_pt2_int_arg(n, "sections", 0, &sections));
+  NPUC_TRY(npuc_pt2_ints(n, "indices", &places, &n_places));
+  int64_t length = x->shape.dims[axis];
+  if (sections < 0 || sections > 65536) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "sections", "%lld parts", (long long)sections);
+  size_t count = sections ? (size_t)sections : n_places + 1;
+  int64_t *lengths = NPUC_NEW_ARRAY(n->s->scratch, count, int64_t), at = 0;
+  for (size_t i = 0; i < count; i++) {
+    int64_t end = i + 1 == count ? length : sections ? 0 : places[i];
+    if (sections) end = at + length / sections + ((int64_t)i < length % sections);
+    if (end < 0) end += length;
+    end = end > length ? length : end;
+    if (end < at) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "indices", "places that do not ascend");
+    lengths[i] = end - at;
+    at = end;
+  }
+  return parts(n, t, axis, lengths, count);
+}
+
 npuc_status npuc_aten_unbind(pt2_node *n) {
   pt2_tensor *t;
   value *x;
@@ -452,6 +508,45 @@ npuc_status npuc_aten_alias(pt2_node *n) {
   NPUC_TRY(npuc_pt2_window(n, "self", &t));
   npuc_pt2_ignore(n, "memory_format");
   return npuc_pt2_result_tensor(n, t);
+}
+
+/* As the program records it: row-major strides. An axis of length 1 may have any stride; a symbolic length leaves the axes before it unknown. */
+typedef enum layout { LAYOUT_ROWS, LAYOUT_OTHER, LAYOUT_UNKNOWN } layout;
+static layout layout_of(pt2_node *n, const char *argument) {
+  json_t *raw = npuc_pt2_raw(n, argument);
+  const char *name = json_string_value(json_object_get(json_object_get(raw, "as_tensor"), "name"));
+  json_t *meta = name ? json_object_get(n->s->metas, name) : NULL;
+  json_t *sizes = json_object_get(meta, "sizes"), *strides = json_object_get(meta, "strides");
+  int64_t wanted = 1;
+  if (!json_is_array(strides) || json_array_size(strides) != json_array_size(sizes)) return LAYOUT_UNKNOWN;
+  for (size_t i = json_array_size(sizes); i-- > 0;) {
+    json_t *size = json_object_get(json_array_get(sizes, i), "as_int"), *stride = json_object_get(json_array_get(strides, i), "as_int");
+    if (json_is_integer(size) && json_integer_value(size) == 1) continue;
+    if (wanted < 0 || !json_is_integer(stride)) return LAYOUT_UNKNOWN;
+    if (json_integer_value(stride) != wanted) return LAYOUT_OTHER;
+    if (!json_is_integer(size) || __builtin_mul_overflow(wanted, (int64_t)json_integer_value(size), &wanted)) wanted = -1;
+  }
+  return LAYOUT_ROWS;
+}
+
+static npuc_status apply_same(pt2_node *n, const pt2_view *v, value *parent, value **out) {
+  (void)n;
+  (void)v;
+  *out = parent;
+  return NPUC_OK;
+}
+
+/* The tensor itself where its strides are row-major, else a copy, whose writes it does not see. Where that is not known: neither is written. */
+npuc_status npuc_aten_contiguous(pt2_node *n) {
+  pt2_tensor *t;
+  value *x;
+  layout was = layout_of(n, "self");
+  NPUC_TRY(parent_of(n, &t, &x));
+  npuc_pt2_ignore(n, "memory_format");
+  if (was == LAYOUT_ROWS) return npuc_pt2_result_tensor(n, t);
+  if (was == LAYOUT_OTHER) return npuc_pt2_result(n, x);
+  pt2_view view = {.apply = apply_same};
+  return finish(n, t, &view);
 }
 
 static npuc_status convert(pt2_node *n, dtype type, bool copy) {

@@ -271,8 +271,19 @@ static npuc_status bind_input(pt2_source *s, json_t *entry) {
 }
 
 /* -- outputs -- */
+/* Takes the name from a value inside the graph that has it; false where an input or another output has it. */
+static bool free_name(pt2_source *s, const char *name) {
+  value *other = npuc_graph_value(s->g, name);
+  if (other && (!other->producer || other->is_output)) return false;
+  if (other) npuc_value_rename(other, npuc_graph_unique_name(s->g, npuc_arena_printf(s->scratch, "%s_i", name)));
+  return true;
+}
+
 /* `v` as the next output called `name`: an input, a constant and what is an output already are wrapped. */
 static void add_output(pt2_source *s, value *v, const char *name) {
+  bool own = strcmp(v->name, name) == 0;
+  bool named = own || free_name(s, name);
+  if (v->producer && !v->is_output && !own && named) npuc_value_rename(v, name);
   if (!v->producer || v->is_output) {
     node *wrap = npuc_graph_insert_node(s->g, NULL, npuc_op(OP_IDENTITY), npuc_graph_unique_name(s->g, name), &v, 1, 1, NULL);
     wrap->outputs[0]->type = v->type;

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Whole networks with random weights, as torch exports them, run by npuc, against torch: aten_ops.py's comparison on models.
+
+    aten_models.py --npuc build/npuc --work DIR [--only WORD]
+
+Those of transformers are left out, by name, where that package is not there.
+"""
+import argparse
+import os
+import sys
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import aten_ops
+from aten_ops import real, whole
+
+
+class Residual(nn.Module):
+    def __init__(self, i, o, stride):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(i, o, 3, stride, 1, bias=False), nn.Conv2d(o, o, 3, 1, 1, bias=False)
+        self.na, self.nb = nn.BatchNorm2d(o), nn.BatchNorm2d(o)
+        self.skip = nn.Sequential(nn.Conv2d(i, o, 1, stride, bias=False), nn.BatchNorm2d(o)) if stride > 1 or i != o else nn.Identity()
+
+    def forward(self, x):
+        y = F.relu(self.na(self.a(x)), inplace=True)
+        y = self.nb(self.b(y))
+        y += self.skip(x)
+        return F.relu(y, inplace=True)
+
+
+def resnet18():
+    widths, layers, i = (16, 32, 64, 128), [nn.Conv2d(3, 16, 7, 2, 3, bias=False), nn.BatchNorm2d(16), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)], 16
+    for k, w in enumerate(widths):
+        layers += [Residual(i, w, 2 if k else 1), Residual(w, w, 1)]
+        i = w
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(i, 10))
+
+
+class Inverted(nn.Module):
+    def __init__(self, i, o, stride, expand):
+        super().__init__()
+        h = i * expand
+        self.same = stride == 1 and i == o
+        self.body = nn.Sequential(nn.Conv2d(i, h, 1, bias=False), nn.BatchNorm2d(h), nn.ReLU6(inplace=True),
+                                  nn.Conv2d(h, h, 3, stride, 1, groups=h, bias=False), nn.BatchNorm2d(h), nn.ReLU6(inplace=True),
+                                  nn.Conv2d(h, o, 1, bias=False), nn.BatchNorm2d(o))
+
+    def forward(self, x):
+        return x + self.body(x) if self.same else self.body(x)
+
+
+def mobilenet_v2():
+    return nn.Sequential(nn.Conv2d(3, 8, 3, 2, 1, bias=False), nn.BatchNorm2d(8), nn.ReLU6(), Inverted(8, 12, 2, 6), Inverted(12, 12, 1, 6), Inverted(12, 20, 2, 6),
+                         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.2), nn.Linear(20, 10))
+
+
+class SqueezeExcite(nn.Module):
+    """MobileNetV3's and EfficientNet's."""
+
+    def __init__(self, c):
+        super().__init__()
+        self.down, self.up, self.conv = nn.Conv2d(c, 4, 1), nn.Conv2d(4, c, 1), nn.Conv2d(c, c, 5, padding=2, groups=c)
+
+    def forward(self, x):
+        y = F.hardswish(self.conv(x))
+        s = y.mean((2, 3), keepdim=True)
+        return y * F.hardsigmoid(self.up(F.silu(self.down(s)))) + x
+
+
+class ConvNeXt(nn.Module):
+    def __init__(self, c=16):
+        super().__init__()
+        self.depth, self.norm, self.up, self.down = nn.Conv2d(c, c, 7, padding=3, groups=c), nn.LayerNorm(c, 1e-6), nn.Linear(c, 4 * c), nn.Linear(4 * c, c)
+        self.gamma = nn.Parameter(torch.rand(c))
+
+    def forward(self, x):
+        y = self.norm(self.depth(x).permute(0, 2, 3, 1))
+        return x + (self.gamma * self.down(F.gelu(self.up(y)))).permute(0, 3, 1, 2)
+
+
+class UNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        block = lambda i, o: nn.Sequential(nn.Conv2d(i, o, 3, padding=1), nn.GroupNorm(2, o), nn.SiLU())
+        self.a, self.b, self.c = block(3, 8), block(8, 16), block(16, 32)
+        self.up, self.d, self.e, self.head = nn.ConvTranspose2d(32, 16, 2, 2), block(32, 16), block(24, 8), nn.Conv2d(8, 2, 1)
+
+    def forward(self, x):
+        a = self.a(x)
+        b = self.b(F.max_pool2d(a, 2))
+        c = self.c(F.avg_pool2d(b, 2))
+        d = self.d(torch.cat((self.up(c), b), 1))
+        e = self.e(torch.cat((F.interpolate(d, scale_factor=2, mode="bilinear", align_corners=False), a), 1))
+        return self.head(e)
+
+
+class ViT(nn.Module):
+    def __init__(self, d=32):
+        super().__init__()
+        self.patch, self.token, self.place = nn.Conv2d(3, d, 8, 8), nn.Parameter(torch.randn(1, 1, d)), nn.Parameter(torch.randn(1, 17, d))
+        self.layers = nn.ModuleList(nn.TransformerEncoderLayer(d, 4, 64, activation="gelu", batch_first=True, norm_first=True) for _ in range(2))
+        self.head = nn.Linear(d, 10)
+
+    def forward(self, x):
+        y = self.patch(x).flatten(2).transpose(1, 2)
+        y = torch.cat((self.token.expand(y.shape[0], -1, -1), y), 1) + self.place
+        for layer in self.layers:
+            y = layer(y)
+        return self.head(y[:, 0])
+
+
+class Attention(nn.Module):
+    """Written out, as in a first tutorial."""
+
+    def __init__(self, d=32, heads=4):
+        super().__init__()
+        self.heads, self.qkv, self.out = heads, nn.Linear(d, 3 * d), nn.Linear(d, d)
+        self.register_buffer("mask", torch.tril(torch.ones(64, 64, dtype=torch.bool)))
+
+    def forward(self, x):
+        b, t, d = x.shape
+        q, k, v = (y.view(b, t, self.heads, d // self.heads).transpose(1, 2) for y in self.qkv(x).split(d, 2))
+        w = (q @ k.transpose(-2, -1)) * (d // self.heads) ** -0.5
+        w = F.softmax(w.masked_fill(~self.mask[:t, :t], float("-inf")), -1)
+        return self.out((w @ v).transpose(1, 2).contiguous().view(b, t, d))
+
+
+class WaveNet(nn.Module):
+    def __init__(self, c=8):
+        super().__init__()
+        self.convs = nn.ModuleList(nn.Conv1d(c, 2 * c, 2, dilation=2**k) for k in range(3))
+
+    def forward(self, x):
+        for k, conv in enumerate(self.convs):
+            a, b = conv(F.pad(x, (2**k, 0))).chunk(2, 1)
+            x = x + torch.tanh(a) * torch.sigmoid(b)
+        return x
+
+
+class Lstm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.head = nn.LSTM(6, 8, 2, batch_first=True), nn.Linear(8, 3)
+
+    def forward(self, x):
+        y, (h, c) = self.lstm(x)
+        return self.head(y[:, -1]), h, c
+
+
+class Generator(nn.Module):
+    """DCGAN's."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.ConvTranspose2d(10, 16, 4, 1, 0, bias=False), nn.BatchNorm2d(16), nn.ReLU(True),
+                                  nn.ConvTranspose2d(16, 8, 4, 2, 1, bias=False), nn.BatchNorm2d(8), nn.LeakyReLU(0.2), nn.ConvTranspose2d(8, 3, 4, 2, 1), nn.Tanh())
+
+    def forward(self, x):
+        return self.body(x.view(-1, 10, 1, 1))
+
+
+class Logits(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, *args):
+        out = self.model(*args)
+        return out.logits if hasattr(out, "logits") else out.last_hidden_state
+
+
+def own():
+    image = real(2, 3, 32, 32)
+    return [("resnet-18", resnet18(), (image,), {}), ("resnet-18, dynamic batch", resnet18(), (image,), {"dynamic": True, "sizes": 3}),
+            ("mobilenet-v2", mobilenet_v2(), (image,), {}), ("squeeze and excite", SqueezeExcite(8), (real(1, 8, 9, 9),), {}),
+            ("convnext block", ConvNeXt(), (real(1, 16, 8, 8),), {}), ("u-net", UNet(), (real(1, 3, 16, 24),), {}), ("vit", ViT(), (image,), {}),
+            ("vit, dynamic batch", ViT(), (image,), {"dynamic": True, "sizes": 4}), ("attention written out", Attention(), (real(2, 7, 32),), {}),
+            ("wavenet", WaveNet(), (real(1, 8, 20),), {}), ("dcgan generator", Generator(), (real(2, 10),), {}),
+            ("lstm", Lstm(), (real(2, 5, 6),), {"refused": "E0336"})]
+
+
+def of_transformers():
+    try:
+        import transformers as t
+    except ImportError:
+        print("left out: the models of transformers, which is not there")
+        return []
+    small = dict(hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, vocab_size=50, max_position_embeddings=64)
+    ids = whole(1, 7, low=0, high=50)
+    causal = dict(small, num_key_value_heads=2, use_cache=False)
+    return [("bert", Logits(t.BertModel(t.BertConfig(**small))), (ids,), {}),
+            ("llama", Logits(t.LlamaForCausalLM(t.LlamaConfig(**causal))), (ids,), {}),
+            ("gpt2", Logits(t.GPT2LMHeadModel(t.GPT2Config(n_embd=32, n_layer=2, n_head=4, vocab_size=50, n_positions=64, use_cache=False))), (ids,), {})]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--npuc", required=True)
+    parser.add_argument("--work", required=True)
+    parser.add_argument("--only", default="")
+    args = parser.parse_args()
+    os.makedirs(args.work, exist_ok=True)
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    counts = {"ok": 0, "FAIL": 0}
+    for name, model, inputs, options in own() + of_transformers():
+        if args.only not in name:
+            continue
+        for decompose in (False,) if options.get("refused") else (False, True):
+            c = (name, model, inputs, options.get("refused"), options.get("dynamic"), options.get("sizes"), False)
+            try:
+                wrong = aten_ops.check(args.npuc, args.work, c, decompose)
+            except Exception as e:  # torch could not export it
+                wrong = f"{type(e).__name__}: {str(e)[:200]}"
+            counts["FAIL" if wrong else "ok"] += 1
+            print(f"{'FAIL' if wrong else 'ok':5}{name}{' (decomposed)' if decompose else ''}{': ' + wrong if wrong else ''}", flush=True)
+    print(f"{counts['ok']} right, {counts['FAIL']} wrong")
+    return 1 if counts["FAIL"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -247,7 +247,8 @@ static npuc_status run(cli *c) {
   NPUC_TRY(npuc_model_find(c->diag, c->arena, c->line.arguments[0], &m));
   const char *file = npuc_cli_value(&c->line, "--graph");
   if (m.kind == MODEL_TENSORS && file)
-    return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.file = m.path, .attribute = "--graph"}, "the file holds tensors and no graph");
+    return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.file = m.path, .attribute = "--graph"},
+                     "the file holds tensors and no graph");
   if (m.kind == MODEL_TENSORS) return inspect_tensors(c, m.path);
   NPUC_TRY(npuc_model_open(c->diag, c->arena, c->line.arguments[0], &m));
   if (m.kind == MODEL_NPU) return npuc_cli_inspect_npu(c, m.path);

@@ -76,8 +76,8 @@ typedef struct eval_context {
   /* Scratch memory of at least `bytes`, 64-byte aligned, valid during the call; NULL when out of memory. The executor keeps it between runs. */
   void *(*scratch)(void *user, size_t bytes);
   void *user;
-  const struct kernel_set *kernels;     /* kernels/kernels.h; NULL: the scalar ones (the same bits) */
-  const void *prepared;                 /* what npuc_eval_prepare made of this node's constants (ir/eval/prepare.h), or NULL */
+  const struct kernel_set *kernels; /* kernels/kernels.h; NULL: the scalar ones (the same bits) */
+  const void *prepared;             /* what npuc_eval_prepare made of this node's constants (ir/eval/prepare.h), or NULL */
   /* Gives an output its dims and memory, where dims follow from data; NULL: outputs come with dims and memory. */
   npuc_status (*allocate)(void *user, int32_t output, const shape *s, tensor *t);
   void *allocate_user;

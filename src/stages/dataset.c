@@ -152,11 +152,12 @@ static int find_kind(const char *name, size_t n) {
   return -1;
 }
 
-/* By content: what the file begins with, and for CIFAR-10, which has no magic, its record's size. */
-static const char *guess_kind(const char *path) {
-  if (npuc_path_is_dir(path)) return "dir";
+/* By content: what the file begins with, and for CIFAR-10, which has no magic, its record's size. NULL: none of them. */
+static npuc_status guess_kind(diag *d, const char *path, const char **out_kind) {
+  *out_kind = "dir";
+  if (npuc_path_is_dir(path)) return NPUC_OK;
   mapped_file *file;
-  if (npuc_file_map(NULL, path, &file) != NPUC_OK) return NULL;
+  NPUC_TRY(npuc_file_map(d, path, &file)); /* names the system's reason where there is no such file */
   const uint8_t *p = npuc_file_bytes(file);
   size_t n = npuc_file_size(file);
   const char *kind = NULL;
@@ -171,7 +172,8 @@ static const char *guess_kind(const char *path) {
   else if (n > 0 && n % 3073 == 0)
     kind = "cifar10";
   npuc_file_release(file);
-  return kind;
+  *out_kind = kind;
+  return NPUC_OK;
 }
 
 static npuc_status fail_kind(diag *d, const dataset *s, const char *prefix) {
@@ -201,11 +203,8 @@ static npuc_status open_text(diag *d, dataset *s) {
   }
   if (kind < 0) {
     path = s->text;
-    if (!npuc_path_exists(path)) {
-      mapped_file *none;
-      return npuc_file_map(d, path, &none); /* fails, and names the system's reason */
-    }
-    const char *guessed = guess_kind(path);
+    const char *guessed;
+    NPUC_TRY(guess_kind(d, path, &guessed));
     if (!guessed) return fail_kind(d, s, NULL);
     kind = find_kind(guessed, strlen(guessed));
   }

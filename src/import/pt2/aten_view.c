@@ -514,7 +514,7 @@ npuc_status npuc_aten_alias(pt2_node *n) {
 typedef enum layout { LAYOUT_ROWS, LAYOUT_OTHER, LAYOUT_UNKNOWN } layout;
 static layout layout_of(pt2_node *n, const char *argument) {
   json_t *raw = npuc_pt2_raw(n, argument);
-  const char *name = json_string_value(json_object_get(json_object_get(raw, "as_tensor"), "name"));
+  const char *name = json_string_value(json_object_get(raw, "name"));
   json_t *meta = name ? json_object_get(n->s->metas, name) : NULL;
   json_t *sizes = json_object_get(meta, "sizes"), *strides = json_object_get(meta, "strides");
   int64_t wanted = 1;

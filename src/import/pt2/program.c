@@ -296,6 +296,8 @@ static void add_output(pt2_source *s, value *v, const char *name) {
 static npuc_status read_binding(pt2_source *s, const char *name, value **out) {
   const pt2_binding *b = name ? npuc_map_get(s->bindings, name) : NULL;
   diag_place place = {.node = name};
+  if (!b && json_object_get(s->metas, name ? name : "")) /* of a node that inference gives fewer results, such as a pool's indices */
+    return npuc_fail(s->d, NPUC_DIAG_E0336, &place, "this output of the program is a result that npuc does not compute");
   if (!b || b->kind == PT2_LIST || b->kind == PT2_NOTHING)
     return npuc_fail(s->d, NPUC_DIAG_E0332, &place, "an output of the program is defined nowhere");
   pt2_node reading = {.s = s, .name = name, .target = "output"};

@@ -172,7 +172,13 @@ int main(int argc, char **argv) {
     npuc_cli_flush(&c);
   }
   if (fflush(stdout) != 0 || ferror(stdout)) status = status == NPUC_OK ? NPUC_ENVIRONMENT : status;
-  if (c.log) fclose(c.log);
+  if (c.log) {
+    bool lost = ferror(c.log) != 0;
+    if (fclose(c.log) != 0 || lost) {
+      fputs("npuc: the log could not be written to its end\n", stderr);
+      status = status == NPUC_OK ? NPUC_ENVIRONMENT : status;
+    }
+  }
   npuc_pool_destroy(c.pool);
   npuc_diag_destroy(c.diag);
   npuc_arena_destroy(c.arena);

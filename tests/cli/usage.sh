@@ -45,6 +45,8 @@ status 2 "$NPUC" inspect mine.onnx --graph link.onnx;               says err.txt
 status 2 "$NPUC" profile mine.onnx --repeat 1 --trace link.onnx;    says err.txt "would overwrite"
 same_file mine.onnx "$demo/model.onnx"
 status 0 "$NPUC" inspect mine.onnx --graph other.html
+# a log that is cut short is no success
+[ ! -w /dev/full ] || { status 5 compile_demo logged --log /dev/full --to import; says err.txt "the log"; }
 # a name that no dim has: those that there are
 status 2 "$NPUC" run "$demo/model.onnx" --dim Q=4;                  says err.txt "--dim N=N"
 # NaN comes out as NaN

@@ -2,6 +2,7 @@
 /* A walk over the nodes, see dynamic.h. A value's buffer goes back to the pool after its last reader; outputs keep theirs until the next run. */
 #include "exec/dynamic.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,6 +115,7 @@ static npuc_status prepare_outputs(walker *w, const tensor *const *inputs, tenso
     const value *v = n->outputs[i];
     if (!v) continue;
     tensor *t = outputs[i] = slot(w, v);
+    assert(t);
     *t = (tensor){.type = results[i].type, .shape = results[i].shape};
     w->plan->values[v->id].value = v;
     if (t->type == DTYPE_NONE) return unknown(w, v, t->type);

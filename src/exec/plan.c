@@ -63,7 +63,10 @@ static npuc_status size_value(planner *p, exec_value *v, const value *of, const 
   return NPUC_OK;
 }
 
-static exec_value *slot(const planner *p, const value *v) { return &p->plan->values[v->id]; }
+static exec_value *slot(const planner *p, const value *v) {
+  assert(v);
+  return &p->plan->values[v->id];
+}
 
 static void place_constant(exec_value *v, const tensor *t) {
   v->storage = STORAGE_CONSTANT;
@@ -457,6 +460,7 @@ static npuc_status build(planner *p, const shape *input_shapes) {
   list_lent(plan, n_values);
   if (p->source->fuse) { /* nobody looks at values between nodes */
     const bool *last = npuc_exec_channels_last(p->scratch, g, p->facts);
+    assert(last);
     for (size_t i = 0; i < n_values; i++) plan->values[i].tensor.channels_last = last[i];
   }
   for (size_t i = 0; i < plan->n_steps; i++) {

@@ -5,6 +5,7 @@
  * a convolution, write over an operand that ends there. */
 #include "exec/segment.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -180,6 +181,7 @@ static bool widen(image *i, const image_border *need) {
 /* Operands of two-image steps are laid out alike. */
 static void choose_borders(builder *b) {
   const segment *s = b->segment;
+  assert(s->steps && b->of_step && b->images);
   for (size_t i = 0; i < s->n_steps; i++) {
     if (!s->steps[i].node || s->steps[i].node->op->id != OP_CONV || b->of_step[i].x == SIZE_MAX) continue;
     image_border need = npuc_conv_border(&s->steps[i].g);
@@ -214,6 +216,7 @@ static bool may_overwrite(const builder *b, size_t i, size_t over) {
 }
 
 static void overwrite(builder *b) {
+  assert(b->of_step);
   for (size_t i = 0; i < b->segment->n_steps; i++) {
     const image_step *s = &b->segment->steps[i];
     step_images m = b->of_step[i];

@@ -9,7 +9,9 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/map.h"
 #include "formats/json.h"
+#include "import/onnx/onnx.h"
 #include "npuc/library.h"
 #include "stages/build.h"
 
@@ -269,6 +271,23 @@ npuc_status npuc_build_done(build *b, stage_id s, const char *target, json_t *re
   return npuc_build_save(b);
 }
 
+/* Whether the pool's files that a stage's model refers to are there; what they hold is npuc_build_check_pool's to judge. */
+static bool has_weights(const build *b, const char *path) {
+  mapped_file *file;
+  size_t n = strlen(path), at = 0;
+  const char *where;
+  void *item;
+  if (n < 5 || strcmp(path + n - 5, ".onnx") != 0) return true;
+  if (npuc_file_map(NULL, path, &file) != NPUC_OK) return false;
+  map *locations = npuc_map_create(b->arena);
+  npuc_onnx_locations(b->arena, npuc_file_bytes(file), npuc_file_size(file), locations);
+  npuc_file_release(file);
+  while (npuc_map_next(locations, &at, &where, &item)) {
+    if (!npuc_path_exists(npuc_path_join(b->arena, b->path, where))) return false;
+  }
+  return true;
+}
+
 bool npuc_build_holds(build *b, stage_id s, const char *target, const char *key) {
   json_t *record = npuc_build_record(b, s, target);
   const char *recorded = json_string_value(json_object_get(record, "key"));
@@ -282,6 +301,7 @@ bool npuc_build_holds(build *b, stage_id s, const char *target, const char *key)
     const char *have;
     if (!path || !want || !npuc_path_exists(path)) return false;
     if (npuc_hash_file(NULL, b->arena, path, &have) != NPUC_OK || strcmp(have, want) != 0) return false;
+    if (!has_weights(b, path)) return false;
   }
   return true;
 }

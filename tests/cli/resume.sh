@@ -49,6 +49,13 @@ says err.txt NPUC-E0927
 equal "$(states)" "kept done done done done done done done " "after damaged weights"
 same_file steps/6-build.refnpu-n16/model.npu whole/6-build.refnpu-n16/model.npu
 
+# weights that are gone are not whole: the stages that refer to them run again
+rm -r whole/weights
+status 0 compile_demo whole --json
+equal "$(states)" "kept done done done done done done done " "after the weights were removed"
+same_file steps/6-build.refnpu-n16/model.npu whole/6-build.refnpu-n16/model.npu
+status 0 "$NPUC" run whole@static
+
 # weights beside the model (external data) are part of the source: a stage's own model has them
 mkdir apart && cp -r whole/1-import.onnx whole/weights apart/
 external() { "$NPUC" compile apart/1-import.onnx -t refnpu-n16 -o external --calib "$demo/calib.npy" --preprocess "$preprocess" "$@"; }

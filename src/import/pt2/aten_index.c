@@ -82,7 +82,7 @@ static npuc_status read_indices(pt2_node *n, advanced *out) {
 /* The index tensors side by side: [broadcast shape, n]. */
 static npuc_status join_indices(pt2_node *n, const advanced *a, value **out, int32_t *out_rank) {
   shape common = a->list[0]->shape;
-  value *widest = a->list[0], *parts[MAX_RANK];
+  value *widest = a->list[0], *parts[MAX_RANK] = {NULL};
   for (size_t i = 1; i < a->n; i++) {
     shape joined;
     if (!npuc_shape_broadcast(&common, &a->list[i]->shape, &joined))
@@ -141,7 +141,7 @@ npuc_status npuc_aten_index(pt2_node *n) {
   NPUC_TRY(npuc_pt2_transpose(n, a.x, a.perm, (size_t)a.x->shape.rank, &y));
   NPUC_TRY(npuc_pt2_binary(n, "GatherND", y, joined, &y));
   if (a.adjacent && a.first > 0) { /* [index axes, leading, trailing] -> [leading, index axes, trailing] */
-    int64_t perm[MAX_RANK];
+    int64_t perm[MAX_RANK] = {0};
     int32_t at = 0, rank = y->shape.rank, leading = (int32_t)a.first;
     for (int32_t i = 0; i < leading; i++) perm[at++] = index_rank + i;
     for (int32_t i = 0; i < index_rank; i++) perm[at++] = i;
@@ -157,7 +157,7 @@ npuc_status npuc_aten_index_put(pt2_node *n) {
   value *values, *joined, *base, *part, *y;
   int32_t index_rank;
   bool accumulate;
-  int64_t back[MAX_RANK];
+  int64_t back[MAX_RANK] = {0};
   NPUC_TRY(read_indices(n, &a));
   NPUC_TRY(npuc_pt2_tensor(n, "values", &values));
   NPUC_TRY(npuc_pt2_bool_arg(n, "accumulate", false, &accumulate));
@@ -179,7 +179,7 @@ npuc_status npuc_aten_index_put(pt2_node *n) {
   NPUC_TRY(npuc_pt2_transpose(n, a.x, a.perm, (size_t)a.x->shape.rank, &base));
   NPUC_TRY(npuc_pt2_binary(n, "GatherND", base, joined, &part)); /* for its shape */
   if (a.first > 0) {                                             /* values come as [leading, index axes, trailing] */
-    int64_t forth[MAX_RANK], perm[MAX_RANK];
+    int64_t forth[MAX_RANK] = {0}, perm[MAX_RANK] = {0};
     int32_t at = 0, leading = (int32_t)a.first;
     for (int32_t i = 0; i < leading; i++) forth[at++] = index_rank + i;
     for (int32_t i = 0; i < index_rank; i++) forth[at++] = i;

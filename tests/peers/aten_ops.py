@@ -201,7 +201,8 @@ def reductions():
     case("argsort", lambda x: (torch.argsort(x), torch.argsort(x, dim=0, descending=True)), real(3, 7))
     case("sort int", lambda x: tuple(torch.sort(x, stable=True)), torch.tensor([3, 1, 2, 3, 1]))
     case("count_nonzero", lambda x: torch.count_nonzero(x, 1), whole(3, 4, low=0, high=2), refused="E0336")
-    case("diff", lambda x: torch.diff(x, dim=1), real(3, 4), refused="E0336")
+    case("diff", lambda x: (torch.diff(x), torch.diff(x, n=2, dim=0), torch.diff(x, dim=1, prepend=x[:, :1], append=x[:, 2:])), real(3, 4))
+    case("diff of bools", lambda x: torch.diff(x > 0, dim=1), real(3, 4))
 
 
 def views():

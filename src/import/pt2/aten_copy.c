@@ -347,3 +347,34 @@ npuc_status npuc_aten_select_scatter(pt2_node *n) {
   NPUC_TRY(npuc_pt2_select_view(n, axis, index, &view));
   return scatter_through(n, &view, self);
 }
+
+/* x[1:] - x[:-1] along an axis, `n` times; what is prepended and appended stands on both sides first. */
+npuc_status npuc_aten_diff(pt2_node *n) {
+  value *x, *parts[3], *head, *tail;
+  int64_t times, axis;
+  size_t count = 0;
+  NPUC_TRY(npuc_pt2_tensor(n, "self", &x));
+  NPUC_TRY(npuc_pt2_int_arg(n, "n", 1, &times));
+  NPUC_TRY(npuc_pt2_int_arg(n, "dim", -1, &axis));
+  NPUC_TRY(npuc_pt2_axis(n, "dim", axis, x->shape.rank, &axis));
+  NPUC_TRY(npuc_pt2_optional_tensor(n, "prepend", &head));
+  NPUC_TRY(npuc_pt2_optional_tensor(n, "append", &tail));
+  if (times < 0 || times > 64) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "n", "%lld differences", (long long)times);
+  if (head) parts[count++] = head;
+  parts[count++] = x;
+  if (tail) parts[count++] = tail;
+  if (count > 1) {
+    node *joined;
+    NPUC_TRY(npuc_pt2_emit(n, "Concat", parts, count, 1, &joined));
+    npuc_pt2_set_int(joined, "axis", axis);
+    NPUC_TRY(npuc_node_infer(n->s->d, joined));
+    x = joined->outputs[0];
+  }
+  for (int64_t i = 0; i < times; i++) {
+    value *after, *before;
+    NPUC_TRY(npuc_pt2_slice(n, x, axis, pt2_number(1), pt2_number(INT64_MAX), 1, &after));
+    NPUC_TRY(npuc_pt2_slice(n, x, axis, pt2_number(0), pt2_number(-1), 1, &before));
+    NPUC_TRY(npuc_pt2_binary(n, x->type == DTYPE_BOOL ? "Xor" : "Sub", after, before, &x));
+  }
+  return npuc_pt2_result(n, x);
+}

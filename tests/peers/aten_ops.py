@@ -310,6 +310,12 @@ def write(x, i, v):
 
 
 def in_place():
+    def copied(x):
+        a = x + 0.0
+        a.t().reshape(-1).add_(1.0)
+        return a * 2
+
+    case("a reshape that copies, written", copied, real(2, 3), refused="E0336")
     def views_of(x):
         y = x.clone()
         y[:, 1] += 1

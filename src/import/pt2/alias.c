@@ -73,7 +73,8 @@ npuc_status npuc_pt2_write_tensor(pt2_node *n, pt2_tensor *t, value *content) {
     return NPUC_OK;
   }
   if (!t->view.write)
-    return npuc_pt2_fail(n, NPUC_DIAG_E0336, "self", "a write in place through this kind of view (one element stands in several places)");
+    return npuc_pt2_fail(n, NPUC_DIAG_E0336, "self",
+                         "a write in place through a view that may be a copy, or in which one element stands in several places");
   value *base, *changed;
   NPUC_TRY(npuc_pt2_read_tensor(n, t->parent, &base));
   NPUC_TRY(t->view.write(n, &t->view, base, content, &changed));

@@ -28,8 +28,29 @@ static npuc_status write_reshape(pt2_node *n, const pt2_view *v, value *parent, 
   return npuc_pt2_reshape(n, content, dims, (size_t)parent->shape.rank, out);
 }
 
+/* As the program records it: row-major strides. An axis of length 1 may have any stride; a symbolic length leaves the axes before it unknown. */
+typedef enum layout { LAYOUT_ROWS, LAYOUT_OTHER, LAYOUT_UNKNOWN } layout;
+static layout layout_of(pt2_node *n, const char *argument) {
+  json_t *raw = npuc_pt2_raw(n, argument);
+  const char *name = json_string_value(json_object_get(raw, "name"));
+  json_t *meta = name ? json_object_get(n->s->metas, name) : NULL;
+  json_t *sizes = json_object_get(meta, "sizes"), *strides = json_object_get(meta, "strides");
+  int64_t wanted = 1;
+  if (!json_is_array(strides) || json_array_size(strides) != json_array_size(sizes)) return LAYOUT_UNKNOWN;
+  for (size_t i = json_array_size(sizes); i-- > 0;) {
+    json_t *size = json_object_get(json_array_get(sizes, i), "as_int"), *stride = json_object_get(json_array_get(strides, i), "as_int");
+    if (json_is_integer(size) && json_integer_value(size) == 1) continue;
+    if (wanted < 0 || !json_is_integer(stride)) return LAYOUT_UNKNOWN;
+    if (json_integer_value(stride) != wanted) return LAYOUT_OTHER;
+    if (!json_is_integer(size) || __builtin_mul_overflow(wanted, (int64_t)json_integer_value(size), &wanted)) wanted = -1;
+  }
+  return LAYOUT_ROWS;
+}
+
 static npuc_status reshape_to(pt2_node *n, pt2_tensor *parent, const pt2_int *dims, size_t count) {
-  pt2_view view = {.apply = apply_reshape, .write = write_reshape, .n_dims = count};
+  /* reshape and flatten copy where no view is possible: only a row-major operand is surely seen through a write */
+  bool may_copy = (strstr(n->target, "reshape") || strstr(n->target, "flatten")) && layout_of(n, "self") != LAYOUT_ROWS;
+  pt2_view view = {.apply = apply_reshape, .write = may_copy ? NULL : write_reshape, .n_dims = count};
   if (count > MAX_RANK) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "size", "%zu axes; at most %d", count, MAX_RANK);
   if (count) memcpy(view.dims, dims, count * sizeof *dims);
   return finish(n, parent, &view);
@@ -508,25 +529,6 @@ npuc_status npuc_aten_alias(pt2_node *n) {
   NPUC_TRY(npuc_pt2_window(n, "self", &t));
   npuc_pt2_ignore(n, "memory_format");
   return npuc_pt2_result_tensor(n, t);
-}
-
-/* As the program records it: row-major strides. An axis of length 1 may have any stride; a symbolic length leaves the axes before it unknown. */
-typedef enum layout { LAYOUT_ROWS, LAYOUT_OTHER, LAYOUT_UNKNOWN } layout;
-static layout layout_of(pt2_node *n, const char *argument) {
-  json_t *raw = npuc_pt2_raw(n, argument);
-  const char *name = json_string_value(json_object_get(raw, "name"));
-  json_t *meta = name ? json_object_get(n->s->metas, name) : NULL;
-  json_t *sizes = json_object_get(meta, "sizes"), *strides = json_object_get(meta, "strides");
-  int64_t wanted = 1;
-  if (!json_is_array(strides) || json_array_size(strides) != json_array_size(sizes)) return LAYOUT_UNKNOWN;
-  for (size_t i = json_array_size(sizes); i-- > 0;) {
-    json_t *size = json_object_get(json_array_get(sizes, i), "as_int"), *stride = json_object_get(json_array_get(strides, i), "as_int");
-    if (json_is_integer(size) && json_integer_value(size) == 1) continue;
-    if (wanted < 0 || !json_is_integer(stride)) return LAYOUT_UNKNOWN;
-    if (json_integer_value(stride) != wanted) return LAYOUT_OTHER;
-    if (!json_is_integer(size) || __builtin_mul_overflow(wanted, (int64_t)json_integer_value(size), &wanted)) wanted = -1;
-  }
-  return LAYOUT_ROWS;
 }
 
 static npuc_status apply_same(pt2_node *n, const pt2_view *v, value *parent, value **out) {

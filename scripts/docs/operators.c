@@ -37,13 +37,14 @@ static void print_default(const attr_field *f) {
     case ATTR_INTS:
     case ATTR_FLOATS:
     case ATTR_TENSOR:
+    case ATTR_STRINGS:
       printf("optional");
       break;
   }
 }
 
 static void print_attributes(const op_def *op) {
-  static const char *const kinds[] = {"int", "float", "string", "ints", "floats", "tensor"};
+  static const char *const kinds[] = {"int", "float", "string", "ints", "floats", "tensor", "strings"};
   if (op->n_attributes == 0) return;
   printf("\nAttributes:\n\n");
   for (int32_t i = 0; i < op->n_attributes; i++) {

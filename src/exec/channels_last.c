@@ -81,8 +81,8 @@ static int32_t alike_inputs(const sets *s, const node *n) {
 
 static void read_node(const sets *s, const node *n) {
   if (n->op->id == OP_QCONV || n->op->id == OP_QGLOBALAVERAGEPOOL) return;
-  int32_t alike = is_image(&s->facts[n->outputs[0]->id]) ? alike_inputs(s, n) : -1;
-  const value *y = n->outputs[0];
+  const value *y = n->n_outputs ? n->outputs[0] : NULL; /* NULL: nobody wants it */
+  int32_t alike = y && is_image(&s->facts[y->id]) ? alike_inputs(s, n) : -1;
   for (int32_t i = 0; i < n->n_inputs; i++) {
     const value *x = n->inputs[i];
     if (!x) continue;

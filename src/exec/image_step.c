@@ -331,7 +331,7 @@ static bool form_of(const node *n, const fusion *f, const fact *facts, image_ste
 }
 
 bool npuc_image_step_of(const node *n, const fusion *f, const fact *facts, image_step *out_step) {
-  const fact *x = input_fact(n, facts, 0), *y = n->n_outputs ? &facts[n->outputs[0]->id] : NULL;
+  const fact *x = input_fact(n, facts, 0), *y = n->n_outputs && n->outputs[0] ? &facts[n->outputs[0]->id] : NULL;
   image_step s = {.node = n};
   int64_t in, out, size[WINDOW_AXES];
   if (!x || !y || !npuc_image_dims(x, &in, size) || !npuc_image_blocked(in, size, NULL, &s.x.image)) return false;

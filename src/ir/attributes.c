@@ -42,6 +42,9 @@ void npuc_attributes_default(const op_def *op, void *attributes) {
       case ATTR_TENSOR:
         *(const tensor **)at = NULL;
         break;
+      case ATTR_STRINGS:
+        *(string_list *)at = (string_list){0};
+        break;
     }
   }
 }
@@ -77,6 +80,13 @@ static void clone_field(module *to, const attr_field *f, const void *from, void 
       *(const tensor **)at = t ? npuc_module_tensor(to, t, true) : NULL;
       break;
     }
+    case ATTR_STRINGS: {
+      const string_list *l = from;
+      string_list copy = {NPUC_NEW_ARRAY(a, (size_t)l->count, const char *), l->count};
+      for (int32_t i = 0; i < l->count; i++) copy.values[i] = npuc_intern(to->names, l->values[i]);
+      *(string_list *)at = copy;
+      break;
+    }
   }
 }
 
@@ -94,6 +104,12 @@ static bool equal_strings(const char *a, const char *b) { return a == b || (a &&
 
 static bool equal_lists(const void *a, int32_t n_a, const void *b, int32_t n_b, size_t element) {
   return n_a == n_b && (n_a <= 0 || memcmp(a, b, (size_t)n_a * element) == 0);
+}
+
+static bool equal_string_lists(const string_list *x, const string_list *y) {
+  bool equal = x->count == y->count;
+  for (int32_t i = 0; equal && i < x->count; i++) equal = equal_strings(x->values[i], y->values[i]);
+  return equal;
 }
 
 /* Floats are equal when their bits are: an attribute is data that will be written, so 0.0 and -0.0 differ and a NaN equals itself. */
@@ -117,6 +133,8 @@ static bool equal_field(const attr_field *f, const void *a, const void *b) {
       const tensor *x = *(const tensor *const *)a, *y = *(const tensor *const *)b;
       return x == y || (x && y && npuc_tensor_equal(x, y));
     }
+    case ATTR_STRINGS:
+      return equal_string_lists(a, b);
   }
   return false;
 }

@@ -187,6 +187,17 @@ typedef struct activation_attributes {
   const char *activation;
 } activation_attributes; /* CausalConvWithState */
 
+typedef struct recurrent_attributes {
+  const char *direction; /* forward, reverse, bidirectional */
+  int64_t hidden_size;   /* 0: as R says */
+  string_list activations;
+  float_list activation_alpha, activation_beta;
+  float clip; /* ABSENT_FLOAT: none */
+  int64_t layout;
+  int64_t linear_before_reset; /* GRU */
+  int64_t input_forget;        /* LSTM */
+} recurrent_attributes;
+
 typedef struct resize_attributes {
   const char *mode, *coordinate_transformation_mode, *nearest_mode, *keep_aspect_ratio_policy;
   float cubic_coeff_a, extrapolation_value;

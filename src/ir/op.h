@@ -24,6 +24,10 @@ typedef struct float_list {
   float *values;
   int32_t count;
 } float_list;
+typedef struct string_list {
+  const char **values; /* interned */
+  int32_t count;
+} string_list;
 
 typedef enum attr_kind {
   ATTR_INT,    /* int64_t */
@@ -31,7 +35,8 @@ typedef enum attr_kind {
   ATTR_STRING, /* const char * (interned or arena), NULL when absent */
   ATTR_INTS,   /* int_list */
   ATTR_FLOATS, /* float_list */
-  ATTR_TENSOR  /* const tensor *, NULL when absent */
+  ATTR_TENSOR, /* const tensor *, NULL when absent */
+  ATTR_STRINGS /* string_list */
 } attr_kind;
 
 typedef struct attr_field {
@@ -39,7 +44,7 @@ typedef struct attr_field {
   attr_kind kind;
   size_t offset; /* in the attributes struct */
   bool required;
-  /* Default when the attribute is absent and not required; for INTS/FLOATS absent is count 0 and the op's `complete` fills it from shapes. */
+  /* Default when the attribute is absent and not required; for lists absent is count 0 and the op's `complete` fills it from shapes. */
   int64_t default_int;
   float default_float;
   const char *default_string;

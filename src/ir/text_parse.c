@@ -215,6 +215,13 @@ static bool set_attribute(reader *r, const attr_field *f, const text_attribute *
       if (at->kind != TEXT_TENSOR) return false;
       *(const tensor **)field = at->t;
       return true;
+    case ATTR_STRINGS: {
+      if (at->kind != TEXT_STRINGS && at->kind != TEXT_UNTYPED) return false;
+      const char **values = NPUC_NEW_ARRAY(a, at->count, const char *);
+      for (size_t i = 0; i < at->count; i++) values[i] = npuc_intern(r->m->names, at->strings[i]);
+      *(string_list *)field = (string_list){values, (int32_t)at->count};
+      return true;
+    }
   }
   return false;
 }

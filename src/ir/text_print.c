@@ -203,6 +203,8 @@ static bool is_default(const attr_field *f, const void *at) {
       return ((const float_list *)at)->count == 0;
     case ATTR_TENSOR:
       return *(const tensor *const *)at == NULL;
+    case ATTR_STRINGS:
+      return ((const string_list *)at)->count == 0;
   }
   return true;
 }
@@ -238,6 +240,16 @@ static void put_attribute(writer *w, const attr_field *f, const void *at) {
       for (int32_t i = 0; i < l->count; i++) {
         if (i) put(w, ", ");
         put_float(w, l->values[i]);
+      }
+      put(w, "]");
+      break;
+    }
+    case ATTR_STRINGS: {
+      const string_list *l = at;
+      put(w, l->count ? " = [" : ": strings = [");
+      for (int32_t i = 0; i < l->count; i++) {
+        if (i) put(w, ", ");
+        put_quoted(w, l->values[i]);
       }
       put(w, "]");
       break;

@@ -271,6 +271,12 @@ static void check_attribute(checker *c, const node *n, const attr_field *f) {
       if (l->count < 0 || (l->count > 0 && !l->values)) fail(c, NPUC_DIAG_E0412, n, f->name, "the list is broken");
       break;
     }
+    case ATTR_STRINGS: {
+      const string_list *l = at;
+      absent = l->count == 0 && !l->values;
+      if (l->count < 0 || (l->count > 0 && !l->values)) fail(c, NPUC_DIAG_E0412, n, f->name, "the list is broken");
+      break;
+    }
     case ATTR_INT:
     case ATTR_FLOAT:
       break; /* importers check presence: zero is a value */

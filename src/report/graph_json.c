@@ -75,6 +75,12 @@ static json_t *floats_json(const float_list *list) {
   return o;
 }
 
+static json_t *strings_json(const string_list *list) {
+  json_t *o = json_array();
+  for (int32_t i = 0; i < list->count && i < SHOWN_LIST; i++) json_array_append_new(o, npuc_json_text(list->values[i]));
+  return o;
+}
+
 static json_t *tensor_json(const module *m, const tensor *t) {
   if (is_small(t)) return content_json(t);
   json_t *o = json_object();
@@ -101,6 +107,8 @@ static json_t *attribute_json(const module *m, const attr_field *f, const char *
       const tensor *t = *(const tensor *const *)(const void *)at;
       return t ? tensor_json(m, t) : NULL;
     }
+    case ATTR_STRINGS:
+      return strings_json((const string_list *)(const void *)at);
   }
   return NULL;
 }

@@ -24,7 +24,7 @@ npuc_status npuc_onnx_fail(onnx_source *s, const onnx_node *n, diag_code code, c
 
 /* -- the record -- */
 typedef struct attribute_counts {
-  size_t ints, floats;
+  size_t ints, floats, strings;
 } attribute_counts;
 
 static onnx_attribute_type type_of_field(uint32_t number) {
@@ -63,11 +63,12 @@ static npuc_status count_lists(onnx_source *s, pb_reader r, onnx_attribute *a, a
   while (npuc_pb_next(&r, &f)) {
     if (f.number == ATTRIBUTE_INTS) out->ints += npuc_pb_count_varints(&r, &f);
     if (f.number == ATTRIBUTE_FLOATS) out->floats += npuc_pb_count_fixed(&r, &f, 4);
+    out->strings += f.number == ATTRIBUTE_STRINGS;
     if (f.number == ATTRIBUTE_TYPE) a->type = (onnx_attribute_type)(npuc_pb_int(&r, &f) & 0xff);
     if (type_of_field(f.number) != ONNX_UNDEFINED) deduced = type_of_field(f.number);
   }
   if (a->type == ONNX_UNDEFINED) a->type = deduced;
-  if (out->ints > INT32_MAX || out->floats > INT32_MAX) {
+  if (out->ints > INT32_MAX || out->floats > INT32_MAX || out->strings > INT32_MAX) {
     return npuc_fail(s->d, NPUC_DIAG_E0412, NULL, "an attribute's list has more than 2^31 elements");
   }
   return npuc_pb_finish(&r, s->d, "AttributeProto");
@@ -78,6 +79,7 @@ static npuc_status parse_attribute(onnx_source *s, const onnx_node *n, pb_reader
   NPUC_TRY(count_lists(s, message, a, &counts));
   a->ints.values = NPUC_NEW_ARRAY(s->scratch, counts.ints, int64_t);
   a->floats.values = NPUC_NEW_ARRAY(s->scratch, counts.floats, float);
+  a->strings.values = NPUC_NEW_ARRAY(s->scratch, counts.strings, const char *);
   a->name = "";
   a->s = "";
   pb_reader r = message, inner;
@@ -107,6 +109,9 @@ static npuc_status parse_attribute(onnx_source *s, const onnx_node *n, pb_reader
         break;
       case ATTRIBUTE_FLOATS:
         npuc_pb_read_fixed(&r, &f, 4, a->floats.values, &n_floats);
+        break;
+      case ATTRIBUTE_STRINGS:
+        if (a->type == ONNX_STRINGS) a->strings.values[a->strings.count++] = npuc_onnx_text(s, &r, &f);
         break;
       case ATTRIBUTE_REF_NAME:
         return npuc_onnx_fail(s, n, NPUC_DIAG_E0412, a->name, "the attribute refers to a function's attribute, outside any function");
@@ -249,6 +254,8 @@ static onnx_attribute_type type_of_kind(attr_kind kind) {
       return ONNX_FLOATS;
     case ATTR_TENSOR:
       return ONNX_TENSOR;
+    case ATTR_STRINGS:
+      return ONNX_STRINGS;
   }
   return ONNX_UNDEFINED;
 }
@@ -285,6 +292,10 @@ static void store_attribute(module *m, const attr_field *field, const onnx_attri
       break;
     case ATTR_TENSOR:
       *(const tensor **)to = a->t;
+      break;
+    case ATTR_STRINGS:
+      *(string_list *)to =
+          (string_list){npuc_arena_copy(m->arena, a->strings.values, (size_t)a->strings.count * sizeof(char *)), a->strings.count};
       break;
   }
 }

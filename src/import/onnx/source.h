@@ -16,6 +16,7 @@ typedef struct onnx_attribute {
   const char *s;
   int_list ints;
   float_list floats;
+  string_list strings;
   const tensor *t;
 } onnx_attribute;
 

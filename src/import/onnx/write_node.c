@@ -34,6 +34,8 @@ bool npuc_onnx_is_default(const attr_field *field, const void *attributes) {
       return ((const float_list *)at)->count == 0;
     case ATTR_TENSOR:
       return *(const tensor *const *)at == NULL;
+    case ATTR_STRINGS:
+      return ((const string_list *)at)->count == 0;
   }
   return false;
 }
@@ -71,6 +73,12 @@ static void put_attribute(pb_writer *w, const attr_field *field, const void *att
       npuc_pb_put_ints(w, ATTRIBUTE_INTS, ((const int_list *)at)->values, (size_t)((const int_list *)at)->count);
       type = ONNX_INTS;
       break;
+    case ATTR_STRINGS: {
+      const string_list *l = at;
+      for (int32_t i = 0; i < l->count; i++) npuc_pb_put_text(w, ATTRIBUTE_STRINGS, l->values[i]);
+      type = ONNX_STRINGS;
+      break;
+    }
   }
   npuc_pb_put_int(w, ATTRIBUTE_TYPE, (int64_t)type);
   npuc_pb_end(w);

@@ -22,6 +22,10 @@
   { .name = #field, .kind = ATTR_STRING, .offset = offsetof(type, field), .default_string = (value), .doc = (text) }
 #define FIELD_INTS(type, field, text) \
   { .name = #field, .kind = ATTR_INTS, .offset = offsetof(type, field), .doc = (text) }
+#define FIELD_FLOATS(type, field, text) \
+  { .name = #field, .kind = ATTR_FLOATS, .offset = offsetof(type, field), .doc = (text) }
+#define FIELD_STRINGS(type, field, text) \
+  { .name = #field, .kind = ATTR_STRINGS, .offset = offsetof(type, field), .doc = (text) }
 #define FIELD_TENSOR(type, field, text) \
   { .name = #field, .kind = ATTR_TENSOR, .offset = offsetof(type, field), .doc = (text) }
 

@@ -1,57 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes cases.txt: small models in ONNX text with inputs and the outputs that ONNX Runtime gives for them.
+"""Writes cases.txt: small models in ONNX text with inputs and the outputs that ONNX Runtime gives for them (see support.py)."""
+import numpy as np
 
-Development only (needs onnx, onnxruntime, numpy); cases.txt is committed. Format, line by line:
-  case NAME RTOL ATOL
-  model N            followed by N lines of ONNX text
-  input|output DTYPE DIM... : VALUE...
-"""
-import os, sys
-import numpy as np, onnx, onnx.parser, onnxruntime as ort
-
-NAMES = {"float": "float32", "double": "float64", "int64": "int64", "int32": "int32", "uint8": "uint8", "int8": "int8", "bool": "bool", "float16": "float16"}
-rng = np.random.default_rng(7)
-out = []
-ort.set_default_logger_severity(3)
-
-
-def fmt(a):
-    a = np.asarray(a)
-    kind = {"float32": "float32", "float64": "float64", "float16": "float16", "bool": "bool"}.get(str(a.dtype), str(a.dtype))
-    flat = a.reshape(-1)
-    values = " ".join("%.9g" % float(v) if a.dtype.kind == "f" and a.dtype != np.float64 else "%.17g" % v if a.dtype.kind == "f" else str(int(v)) for v in flat)
-    return f"{kind} {' '.join(map(str, a.shape))} : {values}"
-
-
-def case(name, text, inputs, rtol=1e-5, atol=1e-6, opset=21):
-    text = f'<ir_version: 10, opset_import: ["" : {opset}]>\n' + text.strip()
-    model = onnx.parser.parse_model(text)
-    onnx.checker.check_model(model)
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    inputs = [np.array(v) for v in inputs]
-    feeds = {i.name: v for i, v in zip(session.get_inputs(), inputs)}
-    results = session.run(None, feeds)
-    lines = text.split("\n")
-    out.append(f"case {name} {rtol} {atol}")
-    out.append(f"model {len(lines)}")
-    out.extend(lines)
-    out.extend("input " + fmt(v) for v in inputs)
-    out.extend("output " + fmt(v) for v in results)
-
-
-def f(*dims, scale=1.0):
-    return (rng.standard_normal(dims) * scale).astype(np.float32)
-
-
-def u8(*dims):
-    return rng.integers(0, 256, dims).astype(np.uint8)
-
-
-def s8(*dims):
-    return rng.integers(-128, 128, dims).astype(np.int8)
+from support import case, f, s8, u8, write
 
 
 def conv(name, x, w, b, attrs, rtol=1e-5, atol=1e-5):
@@ -147,5 +99,4 @@ case("dequantize_i32", "g (int32[4] x, float s) => (float[4] y) {\n y = Dequanti
 case("dequantize_block", "g (uint8[2,6] x, float[2,3] s, uint8[2,3] z) => (float[2,6] y) {\n y = DequantizeLinear<axis=1, block_size=2>(x, s, z)\n}", [u8(2, 6), abs(f(2, 3)), u8(2, 3)])
 case("residual_fusion", "g (float[2,4,6,9] x, float[4,4,3,3] w, float[4] b, float[4,4,1,1] v) => (float[2,4,6,9] y, float[2,4,6,9] z) {\n c = Conv<kernel_shape=[3,3], pads=[1,1,1,1]>(x, w, b)\n s = Conv<kernel_shape=[1,1]>(x, v)\n a = Add(c, s)\n y = Relu(a)\n d = Conv<kernel_shape=[3,3], pads=[1,1,1,1]>(y, w)\n e = Add(d, y)\n z = Relu(e)\n}", [f(2, 4, 6, 9), f(4, 4, 3, 3), f(4), f(4, 4, 1, 1)], 1e-5, 1e-4)
 
-open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases.txt"), "w").write("\n".join(out) + "\n")
-print(len([l for l in out if l.startswith("case ")]), "cases, onnxruntime", ort.__version__)
+write("cases.txt")

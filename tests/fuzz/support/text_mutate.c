@@ -167,6 +167,9 @@ static void write_attribute(words *w, FILE *out, const attr_field *a) {
     case ATTR_FLOATS:
       fputs("[0.5, 1.5]", out);
       break;
+    case ATTR_STRINGS:
+      fputs("[\"Tanh\", \"Relu\"]", out);
+      break;
     case ATTR_TENSOR:
       fputs(below(w, 2) ? "float[2] {1, 2}" : "int64[1] {3}", out);
       break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every case of tests/data/eval/cases.txt (models with ONNX Runtime's outputs) through the executor: within the case's tolerance, and
+/* Every case of tests/data/eval (models with ONNX Runtime's outputs) through the executor: within the case's tolerance, and
  * the same bits with three threads, at the scalar level, and without fusions. */
 #include <math.h>
 #include <setjmp.h>
@@ -172,9 +172,8 @@ static void check_case(const eval_case *c) {
   for (size_t i = 0; i < c->n_outputs; i++) npuc_tensor_release(&first[i]);
 }
 
-static void all_cases(void **state) {
-  (void)state;
-  char *text = read_file(NPUC_SOURCE_DIR "/tests/data/eval/cases.txt"), *at = text;
+static void check_cases(const char *path, size_t least) {
+  char *text = read_file(path), *at = text;
   eval_case c;
   size_t n = 0;
   while (read_case(&at, &c)) {
@@ -182,8 +181,18 @@ static void all_cases(void **state) {
     free_case(&c);
     n++;
   }
-  assert_true(n >= 80);
+  assert_true(n >= least);
   free(text);
+}
+
+static void all_cases(void **state) {
+  (void)state;
+  check_cases(NPUC_SOURCE_DIR "/tests/data/eval/cases.txt", 80);
+}
+
+static void operator_cases(void **state) {
+  (void)state;
+  check_cases(NPUC_SOURCE_DIR "/tests/data/eval/operators.txt", 30);
 }
 
 /* Negative control: a changed expectation must be noticed. */
@@ -202,6 +211,7 @@ static void a_wrong_value_is_seen(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(all_cases), cmocka_unit_test(a_wrong_value_is_seen)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(all_cases), cmocka_unit_test(operator_cases),
+                                     cmocka_unit_test(a_wrong_value_is_seen)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -281,7 +281,26 @@ def shapes():
     case("Cast", dict(to=99), [(F, ["N", 3])], expect="error")
 
 
+def recurrences():
+    for (op, gates), way, layout in itertools.product([("RNN", 1), ("GRU", 3), ("LSTM", 4)], ["forward", "reverse", "bidirectional"], [0, 1]):
+        ways, outputs = 2 if way == "bidirectional" else 1, 3 if op == "LSTM" else 2
+        w, r = (F, [ways, gates * 5, 3]), (F, [ways, gates * 5, 5])
+        shared = dict(direction=way, hidden_size=5, layout=layout)
+        case(op, shared, [(F, [7, 2, 3]), w, r], outputs)
+        case(op, shared, [(F, ["T", "N", 3]), w, r, (F, [ways, gates * 10]), (I32, ["T" if layout else "N"])], outputs)
+        case(op, shared, [(F, [7, 2]), w, r], expect="error")
+        case(op, shared, [(F, [7, 2, 4]), w, r], expect="error")
+        case(op, shared, [(F, [7, 2, 3]), w, (F, [ways, gates * 5, 4])], expect="error")
+        case(op, shared, [(F, [7, 2, 3]), w, r, (F, [ways, gates * 5])], expect="error")
+        case(op, shared, [(F, [7, 2, 3]), w, r, None, (I32, [4])], expect="error")
+        case(op, dict(shared, hidden_size=6), [(F, [7, 2, 3]), w, r], expect="error")
+        case(op, shared, [(F, [7, 2, 3]), w, (T.DOUBLE, r[1])], expect="error")
+    w, r = (F, [1, 5, 3]), (F, [1, 5, 5])
+    for wrong in [dict(direction="both"), dict(layout=2), dict(activations=["Tanh", "Tanh"]), dict(activations=["Gelu"]), dict(clip=-1.0)]:
+        case("RNN", dict(wrong, hidden_size=5), [(F, [7, 2, 3]), w, r], expect="error")
+
+
 print("# SPDX-License-Identifier: Apache-2.0")
 print(f"# Written by infer_cases.py from ONNX {onnx.__version__}; OP | attributes | inputs | outputs (see there).")
-for part in [windows, products, elementwise, reductions, moves, reshapes, shapes]:
+for part in [windows, products, elementwise, reductions, moves, reshapes, shapes, recurrences]:
     part()

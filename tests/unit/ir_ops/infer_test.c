@@ -89,6 +89,13 @@ static void set_list(module *m, int_list *list, char *text) {
   for (int32_t i = 0; i < list->count; i++) list->values[i] = strtoll(items[i], NULL, 10);
 }
 
+static void set_strings(module *m, string_list *list, char *text) {
+  char *items[16];
+  list->count = cut(text, ",", items, 16);
+  list->values = NPUC_NEW_ARRAY(m->arena, (size_t)list->count, const char *);
+  for (int32_t i = 0; i < list->count; i++) list->values[i] = npuc_arena_str(m->arena, items[i]);
+}
+
 static void set_attribute(module *m, node *n, char *text, tensor *constant) {
   char *equals = strchr(text, '=');
   *equals = '\0';
@@ -112,6 +119,9 @@ static void set_attribute(module *m, node *n, char *text, tensor *constant) {
     case ATTR_TENSOR:
       assert_int_equal(npuc_tensor_of_ints(NULL, DTYPE_I64, &number, 1, constant), NPUC_OK);
       *(const tensor **)at = constant;
+      break;
+    case ATTR_STRINGS:
+      set_strings(m, (string_list *)at, given);
       break;
     case ATTR_FLOATS:
       fail();

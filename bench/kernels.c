@@ -70,8 +70,8 @@ static void measure(const kernel_set *kernels, const char *name, kernel_window g
   conv_weights weights = conv_weights_of(&g);
   const conv_i8 shape = {.g = g, .x_last = true, .y_last = true};
   conv_f32 conv = f32_conv(&g);
-  size_t scratch, packed = is_i8 ? npuc_conv_i8_packed_elements(&g) : npuc_conv_f32_packed_elements(&weights);
-  if (!(is_i8 ? npuc_conv_i8_scratch(&shape, 1, &scratch) : npuc_conv_f32_scratch(&conv, 1, &scratch))) return;
+  size_t scratch, packed = is_i8 ? npuc_conv_i8_packed_elements(kernels, &g) : npuc_conv_f32_packed_elements(&weights);
+  if (!(is_i8 ? npuc_conv_i8_scratch(kernels, &shape, 1, &scratch) : npuc_conv_f32_scratch(&conv, 1, &scratch))) return;
   size_t x = (size_t)(g.batch * conv.x_image.sample), y = (size_t)(g.batch * conv.y_image.sample), w = (size_t)(g.out_channels * taps);
   buffers b = {npuc_buffer_create(x * 4), npuc_buffer_create(w * 4),   npuc_buffer_create(packed * 4),
                npuc_buffer_create(y * 4), npuc_buffer_create(scratch), npuc_buffer_create((size_t)g.out_channels * 12)};
@@ -80,7 +80,7 @@ static void measure(const kernel_set *kernels, const char *name, kernel_window g
     b.parameters[2 * g.out_channels + o] = 24;
   }
   if (is_i8) {
-    npuc_conv_i8_pack(&g, b.w, b.packed);
+    npuc_conv_i8_pack(kernels, &g, b.w, b.packed);
   } else {
     npuc_conv_f32_pack(&weights, b.w, b.packed);
   }

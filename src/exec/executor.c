@@ -63,7 +63,7 @@ static npuc_status hold_constant(executor *e, diag *d, const value *v) {
 static npuc_status prepare_node(executor *e, diag *d, const node *n) {
   const tensor **constants = npuc_xcalloc((size_t)n->n_inputs + 1, sizeof *constants);
   for (int32_t i = 0; i < n->n_inputs; i++) constants[i] = n->inputs[i] && !n->inputs[i]->is_input ? n->inputs[i]->constant : NULL;
-  npuc_status status = npuc_eval_prepare(d, n, constants, &e->prepared[n->id]);
+  npuc_status status = npuc_eval_prepare(d, &e->kernels, n, constants, &e->prepared[n->id]);
   free(constants);
   return status;
 }

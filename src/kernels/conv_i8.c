@@ -9,7 +9,7 @@
 
 #include "kernels/conv_i8_plan.h"
 
-enum { ROWS_BYTES = 96 * 1024 };
+enum { ROWS_BYTES = 96 * 1024, RECORDS_BYTES = 32 * 1024 };
 
 static size_t align64(int64_t bytes) { return ((size_t)bytes + 63) / 64 * 64; }
 static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -22,27 +22,31 @@ static bool is_pointwise(const kernel_window *g) {
   return true;
 }
 
-static int64_t input_rows(const kernel_window *g, int64_t rows) {
+int64_t npuc_conv_i8_input_rows(const kernel_window *g, int64_t rows) {
   return (rows - 1) * g->stride[1] + (g->kernel[1] - 1) * g->dilation[1] + 1;
 }
 
 /* Input rows of a unit; Winograd's tiles have two rows. */
-static int64_t unit_rows(const conv_i8_units *p, int64_t rows) { return input_rows(&p->g, p->f.winograd ? rows + rows % 2 : rows); }
+static int64_t unit_rows(const conv_i8_units *p, int64_t rows) {
+  return npuc_conv_i8_input_rows(&p->g, p->f.winograd ? rows + rows % 2 : rows);
+}
 
-/* Bytes of the widened rows behind `rows` output rows. */
+/* Bytes of the rows behind `rows` output rows. */
 static int64_t widened_bytes(const conv_i8_units *p, int64_t rows) {
   int64_t in = unit_rows(p, rows);
+  if (p->f.bytes) return npuc_quads_i8_rows_bytes(p, in);
   return p->f.depthwise ? (in + 1) / 2 * p->pitch * 4 : p->g.kernel[0] * in * p->pitch * 2;
 }
 
 static void choose_rows(conv_i8_units *p, int64_t threads) {
   const kernel_window *g = &p->g;
   int64_t planes = g->batch * g->out[0], share = divide_up(g->out[1] * planes, threads), most = least(g->out[1], share);
-  if (widened_bytes(p, most) > ROWS_BYTES) {
+  const int64_t limit = p->f.bytes ? RECORDS_BYTES : ROWS_BYTES;
+  if (widened_bytes(p, most) > limit) {
     int64_t low = 1, high = most; /* low fits or is 1, high does not fit */
     while (high - low > 1) {
       int64_t middle = (low + high) / 2;
-      if (widened_bytes(p, middle) <= ROWS_BYTES) {
+      if (widened_bytes(p, middle) <= limit) {
         low = middle;
       } else {
         high = middle;
@@ -57,40 +61,40 @@ static void choose_rows(conv_i8_units *p, int64_t threads) {
   p->parts = least(divide_up(threads, planes * p->units), p->f.groups * p->f.blocks);
 }
 
-/* What a unit's path keeps at `at`; the level is not known yet. */
+/* What a unit's path keeps at `at`. */
 static int64_t working_bytes(const conv_i8_units *p) {
   if (p->f.winograd) return npuc_winograd_i8_scratch(&p->f);
-  int64_t pixels = p->rows * p->g.out[2] * 4, quads = p->f.depthwise ? 0 : npuc_quads_i8_scratch(&p->f);
-  return pixels > quads ? pixels : quads;
+  return p->f.bytes ? npuc_quads_i8_scratch() : p->rows * p->g.out[2] * 4;
 }
 
-static bool plan_units(const conv_i8 *conv, size_t threads, conv_i8_units *out_plan) {
+static bool plan_units(const kernel_set *kernels, const conv_i8 *conv, size_t threads, conv_i8_units *out_plan) {
   conv_i8_units p = {.g = conv->g};
   kernel_window *g = &p.g;
   if (is_pointwise(g)) {
     g->in[1] = g->out[1] = window_volume(g->in);
     g->in[0] = g->in[2] = g->out[0] = g->out[2] = 1;
   }
-  p.f = npuc_conv_i8_form(g);
+  p.f = npuc_conv_i8_form(g, kernels->quads);
   p.columns = (g->out[2] - 1) * g->stride[2] + (g->kernel[2] - 1) * g->dilation[2] + 1;
   if (p.f.winograd) p.columns += g->out[2] % 2;
-  p.pitch = p.columns * (p.f.depthwise ? p.f.ci : g->channels);
+  p.pitch = p.f.bytes ? npuc_quads_i8_pitch(g) : p.columns * (p.f.depthwise ? p.f.ci : g->channels);
   choose_rows(&p, (int64_t)threads);
   p.in_rows = unit_rows(&p, p.rows);
   int64_t padded = p.f.groups * p.f.blocks * I8_WIDE;
   p.at_bytes = align64(working_bytes(&p));
   p.row_bytes = align64(widened_bytes(&p, p.rows) + 64);
-  p.x_bytes = conv->x_last ? 0 : align64(g->kernel[0] * p.in_rows * g->in[2] * g->channels);
+  p.x_bytes = conv->x_last ? 0 : p.f.bytes ? align64(g->in[2] * g->channels) : align64(g->kernel[0] * p.in_rows * g->in[2] * g->channels);
   p.y_bytes = conv->y_last ? 0 : align64(p.rows * g->out[2] * g->out_channels);
   p.thread_bytes = p.at_bytes + p.row_bytes + p.x_bytes + p.y_bytes + I8_RUN * I8_WIDE * 4;
-  p.shared_bytes = 3 * align64(padded * 4) + align64((p.f.runs + p.f.pairs) * 4);
+  p.shared_bytes =
+      3 * align64(padded * 4) + align64((p.f.runs + p.f.pairs) * 4) + align64(p.f.groups * p.f.blocks * (int64_t)sizeof(conv_i8_block));
   *out_plan = p;
   return p.thread_bytes < INT32_MAX && p.shared_bytes < INT32_MAX;
 }
 
-bool npuc_conv_i8_scratch(const conv_i8 *conv, size_t threads, size_t *out_bytes) {
+bool npuc_conv_i8_scratch(const kernel_set *kernels, const conv_i8 *conv, size_t threads, size_t *out_bytes) {
   conv_i8_units p;
-  if (!plan_units(conv, threads, &p)) return false;
+  if (!plan_units(kernels, conv, threads, &p)) return false;
   *out_bytes = p.shared_bytes + threads * p.thread_bytes;
   return true;
 }
@@ -101,11 +105,15 @@ static void fill_scales(const conv_i8_job *job) {
   const conv_i8_form *f = &job->p.f;
   const q8_scale *scale = &job->conv->scale;
   int64_t co = f->depthwise ? job->conv->g.out_channels : f->co;
+  const int32_t *sums = job->conv->packed + f->groups * f->group_weights;
+  const q8_input *x = &job->conv->x;
+  const int32_t z = x->zero_point + (!job->flips ? 0 : x->is_signed ? 128 : -128);
   for (int64_t group = 0; group < f->groups; group++) {
-    for (int64_t i = 0; i < f->blocks * I8_WIDE; i++) {
+    for (int64_t i = 0; i < f->blocks * I8_WIDE; i++) { /* sums wrap, as vector lanes do */
       int64_t at = group * f->blocks * I8_WIDE + i, o = group * co + i;
       bool real = i < co;
       job->bias[at] = real && scale->bias ? scale->bias[o] : 0;
+      if (f->bytes) job->bias[at] = (int32_t)((uint32_t)job->bias[at] - (uint32_t)z * (uint32_t)sums[at]);
       job->m[at] = real ? scale->m[o] : 0;
       job->s[at] = real ? scale->s[o] : 32;
     }
@@ -117,6 +125,10 @@ static void fill_offsets(const conv_i8_job *job) {
   const conv_i8_units *p = &job->p;
   const kernel_window *g = &p->g;
   int32_t *to = job->offsets;
+  if (p->f.bytes) {
+    npuc_quads_i8_offsets(p, to);
+    return;
+  }
   if (p->f.depthwise) {
     for (int64_t k = 0; k < p->f.pairs; k++) {
       int32_t offset = (int32_t)(k / g->kernel[2] * p->pitch + k % g->kernel[2] * g->dilation[2] * p->f.ci);
@@ -150,12 +162,13 @@ static conv_i8_unit unit_of(const conv_i8_job *job, int64_t index, size_t worker
   return u;
 }
 
-/* Input row `row` of the unit, one of the padded ones, at depth `d` of the kernel: its first element, channels last; NULL in the padding. */
-static const uint8_t *source_row(const conv_i8_unit *u, int64_t d, int64_t row) {
+const uint8_t *npuc_conv_i8_source(const conv_i8_unit *u, int64_t d, int64_t row) {
   const conv_i8_units *p = &u->job->p;
   const kernel_window *g = &p->g;
   int64_t depth = u->depth * g->stride[0] - g->begin[0] + d * g->dilation[0], h = u->first * g->stride[1] - g->begin[1] + row;
   if (row >= p->in_rows || depth < 0 || depth >= g->in[0] || h < 0 || h >= g->in[1]) return NULL;
+  if (!u->job->conv->x_last && p->f.bytes)
+    return (const uint8_t *)u->job->conv->x.data + u->sample * g->channels * window_volume(g->in) + (depth * g->in[1] + h) * g->in[2];
   if (!u->job->conv->x_last) return u->x + (d * p->in_rows + row) * g->in[2] * g->channels;
   return (const uint8_t *)u->job->conv->x.data + ((u->sample * g->in[0] + depth) * g->in[1] + h) * g->in[2] * g->channels;
 }
@@ -198,7 +211,7 @@ static void widen_rows(const conv_i8_unit *u) {
     int64_t d = i / rows, row = i % rows;
     int16_t *to = (int16_t *)u->input + (d * p->in_rows + row) * p->pitch;
     if (g->kernel[1] == 1 && row % g->stride[1] != 0) continue; /* no window reads it */
-    const uint8_t *from = source_row(u, d, row);
+    const uint8_t *from = npuc_conv_i8_source(u, d, row);
     if (!from) {
       memset(to, 0, (size_t)p->pitch * 2);
       continue;
@@ -210,18 +223,21 @@ static void widen_rows(const conv_i8_unit *u) {
   }
 }
 
-/* Adjacent rows of x, whole and without padding, are one long row. */
-static bool widen_at_once(const conv_i8_unit *u) {
+const uint8_t *npuc_conv_i8_adjacent(const conv_i8_unit *u) {
   const conv_i8_units *p = &u->job->p;
   const kernel_window *g = &p->g;
   int64_t h = u->first * g->stride[1] - g->begin[1], rows = unit_rows(p, u->rows);
   if (g->kernel[0] != 1 || g->stride[1] > g->kernel[1] || g->begin[2] != 0 || p->columns != g->in[2] || h < 0 || h + rows > g->in[1])
-    return false;
-  const uint8_t *from = source_row(u, 0, 0);
-  if (!from) return false;
+    return NULL;
+  return npuc_conv_i8_source(u, 0, 0);
+}
+
+static bool widen_at_once(const conv_i8_unit *u) {
+  const conv_i8_units *p = &u->job->p;
   const q8_input *x = &u->job->conv->x;
-  u->job->kernels->widen_i8(from, x->is_signed, x->zero_point, (size_t)(rows * p->pitch), u->input);
-  return true;
+  const uint8_t *from = npuc_conv_i8_adjacent(u);
+  if (from) u->job->kernels->widen_i8(from, x->is_signed, x->zero_point, (size_t)(unit_rows(p, u->rows) * p->pitch), u->input);
+  return from != NULL;
 }
 
 /* One pair of rows; pixels are f.ci pairs apart. */
@@ -248,9 +264,9 @@ static void pair_row(const conv_i8_unit *u, const uint8_t *a, const uint8_t *b, 
 
 static void pair_rows(const conv_i8_unit *u) {
   const conv_i8_units *p = &u->job->p;
-  int64_t rows = input_rows(&p->g, u->rows);
+  int64_t rows = npuc_conv_i8_input_rows(&p->g, u->rows);
   for (int64_t row = 0; row < rows; row += 2) {
-    const uint8_t *a = source_row(u, 0, row), *b = row + 1 < rows ? source_row(u, 0, row + 1) : NULL;
+    const uint8_t *a = npuc_conv_i8_source(u, 0, row), *b = row + 1 < rows ? npuc_conv_i8_source(u, 0, row + 1) : NULL;
     int32_t *to = (int32_t *)u->input + row / 2 * p->pitch;
     if (a || b) {
       pair_row(u, a, b, to);
@@ -275,10 +291,10 @@ static void scatter_rows(const conv_i8_unit *u, int64_t o, int64_t channels) {
   u->job->kernels->transpose_i8(u->y + o, (size_t)g->out_channels, (size_t)pixels, (size_t)channels, to, (size_t)volume);
 }
 
-conv_i8_block npuc_conv_i8_block(const conv_i8_job *job, int64_t index) {
+static conv_i8_block block_of(const conv_i8_job *job, int64_t index) {
   const conv_i8_form *f = &job->p.f;
   int64_t co = f->depthwise ? job->conv->g.out_channels : f->co, within = index % f->blocks;
-  conv_i8_block b = {.index = index, .group = index / f->blocks, .width = conv_i8_width(f->co, within)};
+  conv_i8_block b = {.index = index, .group = index / f->blocks, .width = f->bytes ? I8_WIDE : conv_i8_width(f->co, within)};
   b.channels = (int)least(b.width, co - within * I8_WIDE);
   b.o = b.group * co + within * I8_WIDE;
   b.rule = (rule_i8){.kind = job->kind,
@@ -289,7 +305,8 @@ conv_i8_block npuc_conv_i8_block(const conv_i8_job *job, int64_t index) {
                      .lo = job->conv->y.lo,
                      .hi = job->conv->y.hi};
   b.bias = job->bias + index * I8_WIDE;
-  b.weights = job->conv->packed + b.group * f->group_weights + within * I8_WIDE * (f->depthwise ? 1 : f->runs * f->pairs);
+  const int64_t taps = f->depthwise ? 1 : f->runs * (f->bytes ? quads_padded((int32_t)f->quads) : f->pairs);
+  b.weights = job->conv->packed + b.group * f->group_weights + within * I8_WIDE * taps;
   return b;
 }
 
@@ -356,60 +373,55 @@ static void fill_pixels(const conv_i8_unit *u) {
   }
 }
 
-static void scatter_block(const conv_i8_unit *u, int64_t index) {
-  conv_i8_block b = npuc_conv_i8_block(u->job, index);
-  scatter_rows(u, b.o, b.channels);
+/* Blocks [first, last) of a unit, in channels-last memory. */
+static void run_blocks(const conv_i8_unit *u, int64_t first, int64_t last) {
+  const conv_i8_form *f = &u->job->p.f;
+  if (f->bytes) {
+    npuc_quads_i8(u, first, last);
+    return;
+  }
+  if (!u->job->conv->x_last) gather_rows(u);
+  if (f->depthwise) {
+    pair_rows(u);
+    for (int64_t b = first; b < last; b++) depthwise_block(u, &u->job->blocks[b]);
+    return;
+  }
+  if (!widen_at_once(u)) widen_rows(u);
+  if (f->winograd) {
+    npuc_winograd_i8(u, first, last);
+    return;
+  }
+  fill_pixels(u);
+  for (int64_t b = first; b < last; b++) dense_block(u, &u->job->blocks[b]);
 }
 
 static void run_units(void *context, size_t begin, size_t end, size_t worker) {
   const conv_i8_job *job = context;
-  const conv_i8_form *f = &job->p.f;
-  const bool quads = job->kernels->quads && !f->depthwise && !f->winograd;
-  int64_t blocks = f->groups * f->blocks;
+  const int64_t blocks = job->p.f.groups * job->p.f.blocks, parts = job->p.parts;
   for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
-    conv_i8_unit u = unit_of(job, i / job->p.parts, worker);
-    int64_t part = i % job->p.parts, first = part * blocks / job->p.parts, last = (part + 1) * blocks / job->p.parts;
-    if (!job->conv->x_last) gather_rows(&u);
-    if (f->depthwise) {
-      pair_rows(&u);
-    } else {
-      if (!f->winograd && !quads) fill_pixels(&u);
-      if (!widen_at_once(&u)) widen_rows(&u);
-    }
-    if (f->winograd || quads) {
-      if (f->winograd) {
-        npuc_winograd_i8(&u, first, last);
-      } else {
-        npuc_quads_i8(&u, first, last);
-      }
-      for (int64_t b = first; b < last && !job->conv->y_last; b++) scatter_block(&u, b);
-      continue;
-    }
-    for (int64_t b = first; b < last; b++) {
-      conv_i8_block now = npuc_conv_i8_block(job, b);
-      if (f->depthwise) {
-        depthwise_block(&u, &now);
-      } else {
-        dense_block(&u, &now);
-      }
-      if (!job->conv->y_last) scatter_rows(&u, now.o, now.channels);
-    }
+    conv_i8_unit u = unit_of(job, i / parts, worker);
+    int64_t part = i % parts, first = part * blocks / parts, last = (part + 1) * blocks / parts;
+    run_blocks(&u, first, last);
+    for (int64_t b = first; b < last && !job->conv->y_last; b++) scatter_rows(&u, job->blocks[b].o, job->blocks[b].channels);
   }
 }
 
 void npuc_conv_i8(const kernel_set *kernels, thread_pool *pool, const conv_i8 *conv, void *scratch) {
   conv_i8_job job = {.kernels = kernels, .conv = conv};
-  (void)plan_units(conv, npuc_pool_threads(pool), &job.p);
+  (void)plan_units(kernels, conv, npuc_pool_threads(pool), &job.p);
   size_t padded = (size_t)(job.p.f.groups * job.p.f.blocks * I8_WIDE), bytes = align64((int64_t)padded * 4);
   char *memory = scratch;
   job.bias = (int32_t *)(void *)memory;
   job.m = (int32_t *)(void *)(memory + bytes);
   job.s = (int32_t *)(void *)(memory + 2 * bytes);
   job.offsets = (int32_t *)(void *)(memory + 3 * bytes);
+  job.blocks = (conv_i8_block *)(void *)(memory + 3 * bytes + align64((job.p.f.runs + job.p.f.pairs) * 4));
   job.threads = memory + job.p.shared_bytes;
+  job.flips = job.p.f.bytes && npuc_quads_i8_flips(kernels, conv->x.is_signed);
   job.kind = npuc_rule_kind(conv->scale.m, conv->scale.s, conv->g.out_channels);
   fill_scales(&job);
   fill_offsets(&job);
+  for (int64_t b = 0; b < job.p.f.groups * job.p.f.blocks; b++) job.blocks[b] = block_of(&job, b);
   npuc_parallel_for(pool, (size_t)(job.p.g.batch * job.p.g.out[0] * job.p.units * job.p.parts), 0, run_units, &job);
 }
 

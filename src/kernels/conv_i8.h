@@ -16,12 +16,12 @@ typedef struct conv_i8 {
   q8_scale scale;
 } conv_i8;
 
-/* 32-bit elements of packed weights; they depend on channels, group, kernel and dilation only. */
-size_t npuc_conv_i8_packed_elements(const kernel_window *g);
-/* w s8 [out_channels, channels/group, kernel volume]. */
-void npuc_conv_i8_pack(const kernel_window *g, const int8_t *w, int32_t *out_packed);
+/* 32-bit elements of packed weights, a multiple of 16; they depend on the kernel set, and on channels, group, kernel and dilation only. */
+size_t npuc_conv_i8_packed_elements(const kernel_set *kernels, const kernel_window *g);
+/* w s8 [out_channels, channels/group, kernel volume]; out_packed at a multiple of 64 bytes. */
+void npuc_conv_i8_pack(const kernel_set *kernels, const kernel_window *g, const int8_t *w, int32_t *out_packed);
 /* Bytes of scratch for one call; false when they are beyond 2^31. */
-bool npuc_conv_i8_scratch(const conv_i8 *conv, size_t threads, size_t *out_bytes);
+bool npuc_conv_i8_scratch(const kernel_set *kernels, const conv_i8 *conv, size_t threads, size_t *out_bytes);
 void npuc_conv_i8(const kernel_set *kernels, thread_pool *pool, const conv_i8 *conv, void *scratch);
 
 /* A matrix product x [rows, depth] * w [outputs, depth] as a convolution: a row is a pixel. */

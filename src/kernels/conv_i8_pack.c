@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed weights of int8 convolutions: [merged group, block, run, pair, 16 or 8 channels] pairs of int16; depthwise: for each parity of a
+/* Packed weights of int8 convolutions: [merged group, block, run, pair, 16 or 8 channels] pairs of int16, or quads of bytes; depthwise: for each parity of a
  * window's first row, [pair of rows, column, channel]. */
-#include "kernels/conv_i8.h"
+#include <string.h>
+
 #include "kernels/conv_i8_plan.h"
 
 /* Groups that become one: the fewest that fill a block. */
@@ -19,7 +20,14 @@ static bool is_winograd(const kernel_window *g) {
   return g->channels % 16 == 0 && g->channels <= 1824;
 }
 
-conv_i8_form npuc_conv_i8_form(const kernel_window *g) {
+/* Whole steps of quads, [merged group, block, run, quad, 16, 4] bytes, and behind all groups the sum of each channel's weights. */
+static void bytes_form(conv_i8_form *f, const kernel_window *g) {
+  f->bytes = true;
+  f->quads = ((f->whole_rows ? g->kernel[2] : 1) * f->ci + 3) / 4;
+  f->group_weights = (f->co + I8_WIDE - 1) / I8_WIDE * f->runs * quads_padded((int32_t)f->quads) * I8_WIDE;
+}
+
+conv_i8_form npuc_conv_i8_form(const kernel_window *g, quads_kind kind) {
   int64_t volume = window_volume(g->kernel);
   conv_i8_form f = {.depthwise =
                         g->group > 1 && g->group == g->channels && g->group == g->out_channels && g->kernel[0] == 1 && g->dilation[1] == 1};
@@ -33,20 +41,22 @@ conv_i8_form npuc_conv_i8_form(const kernel_window *g) {
     f.groups = g->group / merged(g);
     f.ci = g->channels / f.groups;
     f.co = g->out_channels / f.groups;
-    f.whole_rows = f.groups == 1 && g->dilation[2] == 1;
+    f.whole_rows = f.groups == 1 && (g->dilation[2] == 1 || kind != QUADS_NONE);
     f.runs = f.whole_rows ? volume / g->kernel[2] : volume;
     f.pairs = ((f.whole_rows ? g->kernel[2] : 1) * f.ci + 1) / 2;
-    f.winograd = f.groups == 1 && is_winograd(g);
+    f.winograd = kind == QUADS_NONE && f.groups == 1 && is_winograd(g);
     if (f.winograd) f.runs = 16, f.pairs = f.ci / 2;
     f.group_weights = f.runs * f.pairs * conv_i8_padded(f.co);
+    if (kind != QUADS_NONE) bytes_form(&f, g);
   }
   f.blocks = (f.co + I8_WIDE - 1) / I8_WIDE;
   return f;
 }
 
-size_t npuc_conv_i8_packed_elements(const kernel_window *g) {
-  conv_i8_form f = npuc_conv_i8_form(g);
-  return (size_t)(f.groups * f.group_weights);
+size_t npuc_conv_i8_packed_elements(const kernel_set *kernels, const kernel_window *g) {
+  conv_i8_form f = npuc_conv_i8_form(g, kernels->quads);
+  int64_t elements = f.groups * (f.group_weights + (f.bytes ? f.blocks * I8_WIDE : 0));
+  return (size_t)(elements + 15) / 16 * 16;
 }
 
 static int32_t pair_of(int32_t low, int32_t high) { return (int32_t)((uint32_t)(uint16_t)low | (uint32_t)(uint16_t)high << 16); }
@@ -77,6 +87,22 @@ static void pack_dense(const packer *p, int32_t *out) {
           int64_t o = block * I8_WIDE + i;
           *out++ = pair_of(dense_weight(p, group, o, run, e), dense_weight(p, group, o, run, e + 1));
         }
+      }
+    }
+  }
+}
+
+static void pack_bytes(const packer *p, int32_t *out) {
+  const int64_t quads = quads_padded((int32_t)p->f.quads);
+  int8_t *to = (int8_t *)out;
+  int32_t *sums = out + p->f.groups * p->f.group_weights;
+  for (int64_t block = 0; block < p->f.groups * p->f.blocks; block++, sums += I8_WIDE) {
+    memset(sums, 0, I8_WIDE * sizeof *sums);
+    for (int64_t k = 0; k < p->f.runs * quads; k++) {
+      for (int64_t e = 0; e < I8_WIDE * 4; e++) {
+        int64_t o = block % p->f.blocks * I8_WIDE + e / 4;
+        *to = (int8_t)dense_weight(p, block / p->f.blocks, o, k / quads, k % quads * 4 + e % 4);
+        sums[e / 4] += *to++;
       }
     }
   }
@@ -119,10 +145,12 @@ static void pack_depthwise(const packer *p, int32_t *out) {
   }
 }
 
-void npuc_conv_i8_pack(const kernel_window *g, const int8_t *w, int32_t *out_packed) {
-  packer p = {g, npuc_conv_i8_form(g), w};
+void npuc_conv_i8_pack(const kernel_set *kernels, const kernel_window *g, const int8_t *w, int32_t *out_packed) {
+  packer p = {g, npuc_conv_i8_form(g, kernels->quads), w};
   if (p.f.depthwise) {
     pack_depthwise(&p, out_packed);
+  } else if (p.f.bytes) {
+    pack_bytes(&p, out_packed);
   } else if (p.f.winograd) {
     pack_winograd(&p, out_packed);
   } else {

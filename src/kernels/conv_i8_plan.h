@@ -9,15 +9,17 @@
 /* What weights are packed by. */
 typedef struct conv_i8_form {
   bool depthwise;
+  bool bytes;             /* dense, by quads of bytes */
   bool winograd;          /* 3x3 without stride: runs are the 16 positions of a tile */
   int64_t groups, ci, co; /* merged groups, channels of each; depthwise: 1 and the padded channels */
   int64_t blocks;         /* of 16 channels in a group, the last of 8 where no more are left */
   int64_t runs, pairs;    /* of a group's taps; depthwise: taps of the two parities of the first row */
+  int64_t quads;          /* of a run of bytes */
   int64_t group_weights;  /* elements */
   bool whole_rows;        /* a run is a whole row of the kernel */
 } conv_i8_form;
 
-conv_i8_form npuc_conv_i8_form(const kernel_window *g);
+conv_i8_form npuc_conv_i8_form(const kernel_window *g, quads_kind kind);
 /* Channels of a block as kernels see it. */
 static inline int conv_i8_width(int64_t co, int64_t block) { return co - block * I8_WIDE > I8_NARROW ? I8_WIDE : I8_NARROW; }
 static inline int64_t conv_i8_padded(int64_t channels) { return (channels + I8_NARROW - 1) / I8_NARROW * I8_NARROW; }
@@ -28,18 +30,28 @@ typedef struct conv_i8_units {
   int64_t rows, units;      /* output rows of a unit, units of a plane of rows */
   int64_t parts;            /* of the channel blocks */
   int64_t in_rows, columns; /* padded input of a unit */
-  int64_t pitch;            /* elements of a padded input row: int16, or pairs of them when depthwise */
+  int64_t pitch;            /* elements of a padded input row: int16, or pairs of them when depthwise; bytes of a record */
   size_t at_bytes, row_bytes, x_bytes, y_bytes, thread_bytes, shared_bytes;
 } conv_i8_units;
+
+/* Channels [o, o + channels) of y as block `block` (of all groups). */
+typedef struct conv_i8_block {
+  int64_t index, group, o;
+  int width, channels;
+  rule_i8 rule;
+  const int32_t *weights, *bias;
+} conv_i8_block;
 
 /* What a call prepares for all units. */
 typedef struct conv_i8_job {
   const kernel_set *kernels;
   const conv_i8 *conv;
   conv_i8_units p;
+  bool flips; /* x's highest bit, on the way into a unit */
   rule_kind kind;
+  conv_i8_block *blocks; /* [blocks of all groups] */
   int32_t *bias, *m, *s; /* [blocks of all groups, 16] */
-  int32_t *offsets;      /* [runs]; depthwise: [taps of parity 0], [taps of parity 1] */
+  int32_t *offsets;      /* [runs] elements; depthwise: [taps of parity 0], [taps of parity 1] */
   char *threads;
 } conv_i8_job;
 
@@ -53,23 +65,24 @@ typedef struct conv_i8_unit {
   int32_t *sums;
 } conv_i8_unit;
 
-/* Channels [o, o + channels) of y as block `block` (of all groups). */
-typedef struct conv_i8_block {
-  int64_t index, group, o;
-  int width, channels;
-  rule_i8 rule;
-  const int32_t *weights, *bias;
-} conv_i8_block;
-
-conv_i8_block npuc_conv_i8_block(const conv_i8_job *job, int64_t index);
+int64_t npuc_conv_i8_input_rows(const kernel_window *g, int64_t rows);
+/* Input row `row` of the unit, one of the padded ones, at depth `d` of the kernel: its first element; NULL in the padding. Channels last, but for quads of bytes the
+ * caller's layout. */
+const uint8_t *npuc_conv_i8_source(const conv_i8_unit *u, int64_t d, int64_t row);
+/* The first element of a unit's rows where they have no padding and lie one behind the other, or NULL. */
+const uint8_t *npuc_conv_i8_adjacent(const conv_i8_unit *u);
 /* Where the unit's outputs go, channels last. */
 uint8_t *npuc_conv_i8_output(const conv_i8_unit *u);
 
 /* winograd_i8.c: blocks [first, last) of a unit whose rows are widened. Scratch (at conv_i8_unit.at) in bytes. */
 void npuc_winograd_i8(const conv_i8_unit *u, int64_t first, int64_t last);
 int64_t npuc_winograd_i8_scratch(const conv_i8_form *f);
-/* quads_i8.c: the same for dense blocks, where the kernel set multiplies bytes. */
+/* quads_i8.c: blocks [first, last) of a unit, from the caller's x. Scratch (at conv_i8_unit.at) and records (at input) in bytes. */
 void npuc_quads_i8(const conv_i8_unit *u, int64_t first, int64_t last);
-int64_t npuc_quads_i8_scratch(const conv_i8_form *f);
+int64_t npuc_quads_i8_scratch(void);
+int64_t npuc_quads_i8_pitch(const kernel_window *g);
+int64_t npuc_quads_i8_rows_bytes(const conv_i8_units *p, int64_t in_rows);
+void npuc_quads_i8_offsets(const conv_i8_units *p, int32_t *offsets);
+bool npuc_quads_i8_flips(const kernel_set *kernels, bool is_signed);
 
 #endif

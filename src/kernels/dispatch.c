@@ -24,7 +24,8 @@ void npuc_kernels_for_level(cpu_level level, kernel_set *out_set) {
 #include "kernels/kernels.def"
 #undef KERNEL_SLOT
 #undef KERNEL_FAST
-  set.quads = level == CPU_DOTPROD || level == CPU_AMX;
+  static const quads_kind quads[CPU_LEVELS] = {[CPU_DOTPROD] = QUADS_SIGNED, [CPU_AVX512] = QUADS_UNSIGNED, [CPU_AMX] = QUADS_EITHER};
+  set.quads = quads[level];
   *out_set = set;
 }
 

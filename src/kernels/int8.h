@@ -29,22 +29,31 @@ typedef struct sums_i8 {
 } sums_i8;
 typedef void sums_i8_kernel(const sums_i8 *t);
 
-/* The same on bytes, for processors that multiply four at once (SDOT, AMX): x is s8 (u8 with its highest bit flipped, the zero point with it, which the
- * bias makes good), pixels are `step` apart, and a run is whole quads of bytes, its weights extended by zeros.
+/* The same on bytes, for processors that multiply four at once (SDOT, VNNI, AMX): pixels are `step` apart, and a run is whole quads of bytes, its weights extended
+ * by zeros to a multiple of QUADS_STEP. x is s8 or u8, whichever the kernel takes (kernel_set.quads).
  *
- *   sums[p][i] = bias[i] + sum over runs r, quads k and j < 4 of x[p * step + offsets[r] + 4k + j] * weights[r][k][i][j] */
+ *   sums[b][p][i] = bias[b][i] + sum over runs r, quads k and j < 4 of x[p * step + offsets[r] + 4k + j] * weights[b][r][k][i][j]
+ *
+ * A kernel may read x as if pixels were a multiple of QUADS_PIXELS and quads of QUADS_STEP, and writes whatever it likes to the sums of such pixels. */
+enum { QUADS_PIXELS = 16, QUADS_STEP = 16, QUADS_BLOCKS = 2, QUADS_STRIP = 64 };
 typedef struct quads_i8 {
-  const int8_t *x;
+  const uint8_t *x;
+  bool is_signed;
   size_t step;
-  int pixels; /* 1 .. I8_RUN */
-  int width;  /* I8_NARROW or I8_WIDE */
+  int pixels; /* 1 .. QUADS_STRIP / blocks */
+  int blocks; /* 1 .. QUADS_BLOCKS, of 16 channels */
   int32_t runs, quads;
   const int32_t *offsets; /* [runs], bytes */
-  const int8_t *weights;  /* [runs, quads, width, 4] */
-  const int32_t *bias;    /* [width] */
-  int32_t *sums;          /* [pixels, width] */
+  const int8_t *weights;  /* [blocks, runs, quads, 16, 4], 64-byte aligned */
+  const int32_t *bias;    /* [blocks, 16] */
+  int32_t *sums;          /* [blocks, QUADS_STRIP / QUADS_BLOCKS, 16]; of one block [QUADS_STRIP, 16] */
 } quads_i8;
 typedef void quads_i8_kernel(const quads_i8 *t);
+static inline int32_t quads_padded(int32_t quads) { return (quads + QUADS_STEP - 1) / QUADS_STEP * QUADS_STEP; }
+/* n records of `bytes` bytes each: to[i * pitch + k] = x[i * step + k] ^ mask; x may be `to`. */
+typedef void records_i8_kernel(const uint8_t *x, size_t step, size_t bytes, size_t n, uint8_t mask, uint8_t *to, size_t pitch);
+/* Around any number of quads_i8 calls of a thread: AMX's tiles are set up and given back. */
+typedef void quads_frame_i8_kernel(void);
 
 /* The same for depthwise convolutions: a pair is one channel of two adjacent rows; sums[p][i] = bias[i] + sum over taps k of
  * x[p * step + offsets[k] + i] . weights[k * weights_step + i]. */

@@ -71,9 +71,12 @@ typedef struct grid_f64 {
 } grid_f64;
 typedef double grid_error_f64_kernel(const grid_f64 *g, const double *centre, const double *count, size_t n);
 
+/* Whether dense int8 convolutions go through quads_i8, not sums_i8, and which x it takes. */
+typedef enum quads_kind { QUADS_NONE, QUADS_SIGNED, QUADS_UNSIGNED, QUADS_EITHER } quads_kind;
+
 typedef struct kernel_set {
   cpu_level level;
-  bool quads; /* dense int8 convolutions go through quads_i8, not sums_i8 */
+  quads_kind quads;
 #define KERNEL_SLOT(slot, type, function) type##_kernel *slot;
 #define KERNEL_FAST(slot, type, level, function)
 #include "kernels/kernels.def"

@@ -77,7 +77,7 @@ void npuc_winograd_i8(const conv_i8_unit *u, int64_t first, int64_t last) {
       kernels->winograd_in_i8(x, (size_t)p->pitch, (size_t)ci, t.v + i * ci, (size_t)(TILES * ci));
     }
     for (int64_t index = first; index < last; index++) {
-      conv_i8_block b = npuc_conv_i8_block(u->job, index);
+      conv_i8_block b = u->job->blocks[index];
       multiply(u, &b, &t, n);
       for (int64_t i = 0; i < n; i++) {
         int64_t at = 2 * i * b.width;

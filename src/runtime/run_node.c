@@ -98,24 +98,24 @@ static conv_i8 conv_of(const qgraph *g, const qnode *n) {
 
 static bool is_product(const qnode *n) { return n->op == QOP_QConv || n->op == QOP_QGemm; }
 
-size_t npuc_node_scratch(const qgraph *g, const qnode *n) {
+size_t npuc_node_scratch(const kernel_set *kernels, const qgraph *g, const qnode *n) {
   size_t bytes = shift_input(n->op) >= 0 ? shift_bytes(g, n, shift_input(n->op)) : 0, more = 0;
   if (is_product(n)) {
     conv_i8 conv = conv_of(g, n);
-    if (!npuc_conv_i8_scratch(&conv, 1, &more)) return SIZE_MAX;
+    if (!npuc_conv_i8_scratch(kernels, &conv, 1, &more)) return SIZE_MAX;
   }
   return bytes + more;
 }
 
-size_t npuc_node_packed_elements(const qgraph *g, const qnode *n) {
+size_t npuc_node_packed_elements(const kernel_set *kernels, const qgraph *g, const qnode *n) {
   if (!is_product(n) || !g->tensors[n->inputs[1]].data) return 0;
   conv_i8 conv = conv_of(g, n);
-  return npuc_conv_i8_packed_elements(&conv.g);
+  return npuc_conv_i8_packed_elements(kernels, &conv.g);
 }
 
-void npuc_node_pack(const qgraph *g, const qnode *n, int32_t *out_packed) {
+void npuc_node_pack(const kernel_set *kernels, const qgraph *g, const qnode *n, int32_t *out_packed) {
   conv_i8 conv = conv_of(g, n);
-  npuc_conv_i8_pack(&conv.g, g->tensors[n->inputs[1]].data, out_packed);
+  npuc_conv_i8_pack(kernels, &conv.g, g->tensors[n->inputs[1]].data, out_packed);
 }
 
 /* -- arithmetic -- */

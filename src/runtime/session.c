@@ -46,10 +46,10 @@ static npuc_status take_weights(diag *d, npuc_session *s) {
   const qgraph *g = s->program->graph;
   size_t elements = 0, scratch = 64;
   for (size_t i = 0; i < g->n_nodes; i++) {
-    size_t need = npuc_node_scratch(g, &g->nodes[i]);
+    size_t need = npuc_node_scratch(&s->kernels, g, &g->nodes[i]);
     if (need == SIZE_MAX)
       return npuc_fail(d, NPUC_DIAG_E1005, &(diag_place){.node = g->nodes[i].name}, "the node is too large for the kernels");
-    elements += npuc_node_packed_elements(g, &g->nodes[i]);
+    elements += npuc_node_packed_elements(&s->kernels, g, &g->nodes[i]);
     if (need > scratch) scratch = need;
   }
   s->scratch = npuc_buffer_create(scratch);
@@ -58,9 +58,9 @@ static npuc_status take_weights(diag *d, npuc_session *s) {
   if (!s->scratch || !s->packed_block) return npuc_fail(d, NPUC_DIAG_E0002, NULL, "%zu bytes for weights", elements * sizeof(int32_t));
   elements = 0;
   for (size_t i = 0; i < g->n_nodes; i++) {
-    size_t n = npuc_node_packed_elements(g, &g->nodes[i]);
+    size_t n = npuc_node_packed_elements(&s->kernels, g, &g->nodes[i]);
     if (n == 0) continue;
-    npuc_node_pack(g, &g->nodes[i], s->packed_block + elements);
+    npuc_node_pack(&s->kernels, g, &g->nodes[i], s->packed_block + elements);
     s->packed[i] = s->packed_block + elements;
     elements += n;
   }

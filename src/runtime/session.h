@@ -19,10 +19,10 @@ npuc_status npuc_session_run_diag(npuc_session *s, diag *d, const void *const *i
 /* run_node.c: one node by plain kernels. `packed` is the node's prepared weights or NULL, `scratch` has npuc_node_scratch bytes. */
 npuc_status npuc_node_run(diag *d, const kernel_set *kernels, const qgraph *g, const qnode *n, void *const *tensors, const int32_t *packed,
                           void *scratch) NPUC_MUST_USE;
-size_t npuc_node_scratch(const qgraph *g, const qnode *n); /* SIZE_MAX: the node is too large for the kernels */
+size_t npuc_node_scratch(const kernel_set *kernels, const qgraph *g, const qnode *n); /* SIZE_MAX: the node is too large for the kernels */
 /* 32-bit elements of prepared weights, 0: the node needs none. */
-size_t npuc_node_packed_elements(const qgraph *g, const qnode *n);
-void npuc_node_pack(const qgraph *g, const qnode *n, int32_t *out_packed);
+size_t npuc_node_packed_elements(const kernel_set *kernels, const qgraph *g, const qnode *n);
+void npuc_node_pack(const kernel_set *kernels, const qgraph *g, const qnode *n, int32_t *out_packed);
 
 /* plan.c: offsets of every activation in one block, by live ranges; tensors that never live together share bytes. */
 void npuc_plan_activations(arena *a, const qgraph *g, bool share, size_t **out_offsets, size_t *out_bytes);

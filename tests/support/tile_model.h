@@ -48,8 +48,8 @@ static inline void tile_model_store(tile_model *m, int tile, void *to, size_t st
   for (size_t r = 0; r < m->config.rows[tile]; r++) memcpy((char *)to + r * stride, m->data[tile][r], m->config.columns[tile]);
 }
 
-/* TDPBSSD: c's rows are a's, c's columns b's, and a row of b is a quad of a's columns. */
-static inline void tile_model_dot(tile_model *m, int c, int a, int b) {
+/* TDPBSSD, TDPBUSD (a unsigned): c's rows are a's, c's columns b's, and a row of b is a quad of a's columns. */
+static inline void tile_model_dot(tile_model *m, int c, int a, int b, bool is_signed) {
   if (!tile_usable(m, c) || !tile_usable(m, a) || !tile_usable(m, b)) return;
   const tile_config *f = &m->config;
   if (c == a || c == b || a == b || f->columns[a] % 4 != 0 || f->columns[b] % 4 != 0 || f->rows[c] != f->rows[a] ||
@@ -61,7 +61,10 @@ static inline void tile_model_dot(tile_model *m, int c, int a, int b) {
     for (int i = 0; i < f->columns[c] / 4; i++) {
       uint32_t sum;
       memcpy(&sum, m->data[c][r] + 4 * i, sizeof sum);
-      for (int k = 0; k < f->columns[a]; k++) sum += (uint32_t)((int8_t)m->data[a][r][k] * (int8_t)m->data[b][k / 4][4 * i + k % 4]);
+      for (int k = 0; k < f->columns[a]; k++) {
+        const int x = is_signed ? (int8_t)m->data[a][r][k] : m->data[a][r][k];
+        sum += (uint32_t)(x * (int8_t)m->data[b][k / 4][4 * i + k % 4]);
+      }
       memcpy(m->data[c][r] + 4 * i, &sum, sizeof sum);
     }
   }

@@ -16,8 +16,9 @@ static q8_scale take_scale(pieces *p, const tensor *const *inputs) {
 }
 
 static npuc_status run(const eval_context *c, conv_i8 conv, const tensor *const *inputs) {
-  size_t rest, packed = c->prepared ? 0 : npuc_conv_i8_packed_elements(&conv.g) * sizeof(int32_t);
-  if (!npuc_conv_i8_scratch(&conv, npuc_pool_threads(c->pool), &rest)) {
+  const kernel_set *kernels = npuc_eval_kernels(c);
+  size_t rest, packed = c->prepared ? 0 : npuc_conv_i8_packed_elements(kernels, &conv.g) * sizeof(int32_t);
+  if (!npuc_conv_i8_scratch(kernels, &conv, npuc_pool_threads(c->pool), &rest)) {
     diag_place place = npuc_eval_place(c);
     return npuc_fail(c->d, NPUC_DIAG_E0602, &place, "a row of the input is beyond 2^31 bytes");
   }
@@ -27,10 +28,10 @@ static npuc_status run(const eval_context *c, conv_i8 conv, const tensor *const 
   conv.packed = c->prepared;
   if (!c->prepared) {
     int32_t *weights = take(&memory, packed);
-    npuc_conv_i8_pack(&conv.g, inputs[1]->data, weights);
+    npuc_conv_i8_pack(kernels, &conv.g, inputs[1]->data, weights);
     conv.packed = weights;
   }
-  npuc_conv_i8(npuc_eval_kernels(c), c->pool, &conv, memory.at);
+  npuc_conv_i8(kernels, c->pool, &conv, memory.at);
   return NPUC_OK;
 }
 

@@ -23,13 +23,14 @@ static npuc_status prepare_conv(diag *d, const node *n, const tensor *w, void **
   return NPUC_OK;
 }
 
-static npuc_status pack_i8(diag *d, const node *n, const kernel_window *g, const tensor *w, void **out_prepared) {
-  NPUC_TRY(buffer(d, n, npuc_conv_i8_packed_elements(g) * sizeof(int32_t), out_prepared));
-  npuc_conv_i8_pack(g, w->data, *out_prepared);
+static npuc_status pack_i8(diag *d, const kernel_set *kernels, const node *n, const kernel_window *g, const tensor *w,
+                           void **out_prepared) {
+  NPUC_TRY(buffer(d, n, npuc_conv_i8_packed_elements(kernels, g) * sizeof(int32_t), out_prepared));
+  npuc_conv_i8_pack(kernels, g, w->data, *out_prepared);
   return NPUC_OK;
 }
 
-static npuc_status prepare_qconv(diag *d, const node *n, const tensor *w, void **out_prepared) {
+static npuc_status prepare_qconv(diag *d, const kernel_set *kernels, const node *n, const tensor *w, void **out_prepared) {
   const qconv_attributes *a = NPUC_ATTRS(qconv_attributes, n);
   if (npuc_tensor_elements(w) == 0) return NPUC_OK;
   shape x = w->shape, y = w->shape; /* only channels and kernel matter here */
@@ -37,23 +38,23 @@ static npuc_status prepare_qconv(diag *d, const node *n, const tensor *w, void *
   y.dims[1] = w->shape.dims[0];
   kernel_window g = npuc_q8_window_of(&x, &y, &a->kernel_shape, &a->strides, &a->pads, &a->dilations);
   g.group = a->group;
-  return pack_i8(d, n, &g, w, out_prepared);
+  return pack_i8(d, kernels, n, &g, w, out_prepared);
 }
 
-static npuc_status prepare_qgemm(diag *d, const node *n, const tensor *w, void **out_prepared) {
+static npuc_status prepare_qgemm(diag *d, const kernel_set *kernels, const node *n, const tensor *w, void **out_prepared) {
   kernel_window g = npuc_gemm_i8_window(1, w->shape.dims[1], w->shape.dims[0]);
-  return npuc_tensor_elements(w) ? pack_i8(d, n, &g, w, out_prepared) : NPUC_OK;
+  return npuc_tensor_elements(w) ? pack_i8(d, kernels, n, &g, w, out_prepared) : NPUC_OK;
 }
 
-npuc_status npuc_eval_prepare(diag *d, const node *n, const tensor *const *constants, void **out_prepared) {
+npuc_status npuc_eval_prepare(diag *d, const kernel_set *kernels, const node *n, const tensor *const *constants, void **out_prepared) {
   *out_prepared = NULL;
   switch (n->op->id) {
     case OP_CONV:
       return constants[1] ? prepare_conv(d, n, constants[1], out_prepared) : NPUC_OK;
     case OP_QCONV:
-      return constants[1] ? prepare_qconv(d, n, constants[1], out_prepared) : NPUC_OK;
+      return constants[1] ? prepare_qconv(d, kernels, n, constants[1], out_prepared) : NPUC_OK;
     case OP_QGEMM:
-      return constants[1] ? prepare_qgemm(d, n, constants[1], out_prepared) : NPUC_OK;
+      return constants[1] ? prepare_qgemm(d, kernels, n, constants[1], out_prepared) : NPUC_OK;
     default:
       return NPUC_OK;
   }

@@ -37,18 +37,36 @@ void npuc_i8_dense__scalar(const dense_i8 *t) {
   }
 }
 
+static int32_t value_of(uint8_t x, bool is_signed) { return is_signed ? (int8_t)x : x; }
+
+static int32_t quads_sum(const quads_i8 *t, int p, const int8_t *w, int32_t bias) {
+  const int64_t step = quads_padded(t->quads) * (int64_t)I8_WIDE * 4;
+  uint32_t sum = (uint32_t)bias;
+  for (int32_t r = 0; r < t->runs; r++, w += step) {
+    const uint8_t *x = t->x + (size_t)p * t->step + t->offsets[r];
+    for (int32_t k = 0; k < 4 * t->quads; k++) sum += (uint32_t)(value_of(x[k], t->is_signed) * w[k / 4 * I8_WIDE * 4 + k % 4]);
+  }
+  return (int32_t)sum;
+}
+
 void npuc_i8_quads__scalar(const quads_i8 *t) {
-  for (int p = 0; p < t->pixels; p++) {
-    for (int i = 0; i < t->width; i++) {
-      uint32_t sum = (uint32_t)t->bias[i];
-      for (int64_t k = 0; k < (int64_t)t->runs * t->quads * 4; k++) {
-        const int8_t x = t->x[(int64_t)p * (int64_t)t->step + t->offsets[k / 4 / t->quads] + k % (4 * t->quads)];
-        sum += (uint32_t)(x * t->weights[(k / 4 * t->width + i) * 4 + k % 4]);
-      }
-      t->sums[p * t->width + i] = (int32_t)sum;
+  const int64_t block = t->runs * quads_padded(t->quads) * (int64_t)I8_WIDE * 4;
+  for (int b = 0; b < t->blocks; b++) {
+    for (int i = 0; i < t->pixels * I8_WIDE; i++) {
+      const int8_t *w = t->weights + b * block + i % I8_WIDE * 4;
+      t->sums[b * (QUADS_STRIP / QUADS_BLOCKS) * I8_WIDE + i] = quads_sum(t, i / I8_WIDE, w, t->bias[b * I8_WIDE + i % I8_WIDE]);
     }
   }
 }
+
+void npuc_i8_records__scalar(const uint8_t *x, size_t step, size_t bytes, size_t n, uint8_t mask, uint8_t *to, size_t pitch) {
+  for (size_t i = 0; i < n; i++) {
+    for (size_t k = 0; k < bytes; k++) to[i * pitch + k] = x[i * step + k] ^ mask;
+  }
+}
+
+void npuc_i8_quads_begin__scalar(void) {}
+void npuc_i8_quads_end__scalar(void) {}
 
 void npuc_i8_depthwise__scalar(const depthwise_i8 *t) {
   for (int p = 0; p < t->pixels; p++) {
@@ -92,8 +110,6 @@ void npuc_i8_rule__scalar(const rule_i8 *r, const int32_t *sums, size_t pixels, 
       y[p * pitch + (size_t)i] = (uint8_t)npuc_q8_rule(&out, sums[p * (size_t)width + (size_t)i], r->m[i], r->s[i]);
   }
 }
-
-static int32_t value_of(uint8_t x, bool is_signed) { return is_signed ? (int8_t)x : x; }
 
 void npuc_i8_widen__scalar(const uint8_t *x, bool is_signed, int32_t zero_point, size_t n, int16_t *out) {
   for (size_t i = 0; i < n; i++) out[i] = (int16_t)(value_of(x[i], is_signed) - zero_point);

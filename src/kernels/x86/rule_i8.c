@@ -21,7 +21,7 @@ NPUC_TARGET_AVX2 NPUC_INLINE void put(__m256i bytes, size_t n, int width, int ch
   uint8_t all[32];
   _mm256_storeu_si256((__m256i *)(void *)all, bytes);
   if (channels == I8_NARROW) {
-    for (size_t i = 0; i < n; i++) memcpy(y + i * pitch, all + i * I8_NARROW, I8_NARROW);
+    for (size_t i = 0; i < n; i++) memcpy(y + i * pitch, all + i * (size_t)width, I8_NARROW);
     return;
   }
   for (size_t i = 0; i < n; i++) {

@@ -17,7 +17,14 @@
   TILES_SEEN(config);       \
   _tile_loadconfig(config);
 #define TILES_LOAD(tile, from, stride) _tile_loadd(tile, (from), (stride))
-#define TILES_DOT(c, a, b) _tile_dpbssd(c, a, b)
+#define TILES_DOT(c, a, b, is_signed) \
+  do {                                \
+    if (is_signed) {                  \
+      _tile_dpbssd(c, a, b);          \
+    } else {                          \
+      _tile_dpbusd(c, a, b);          \
+    }                                 \
+  } while (0)
 #define TILES_STORE(tile, to, stride)   \
   do {                                  \
     _tile_stored(tile, (to), (stride)); \

@@ -105,11 +105,11 @@ static void run_i8(const i8_case *c, const kernel_set *kernels, int layout, thre
   conv.y = out;
   conv.scale = (q8_scale){.bias = c->bias, .m = c->m, .s = c->s};
   size_t bytes;
-  assert_true(npuc_conv_i8_scratch(&conv, npuc_pool_threads(pool), &bytes));
-  size_t weights = npuc_conv_i8_packed_elements(&c->g) * sizeof(int32_t);
+  assert_true(npuc_conv_i8_scratch(kernels, &conv, npuc_pool_threads(pool), &bytes));
+  size_t weights = npuc_conv_i8_packed_elements(kernels, &c->g) * sizeof(int32_t);
   int32_t *packed = guarded(weights);
   void *scratch = guarded(bytes);
-  npuc_conv_i8_pack(&c->g, c->w, packed);
+  npuc_conv_i8_pack(kernels, &c->g, c->w, packed);
   assert_true(guards_hold(packed, weights));
   conv.packed = packed;
   npuc_conv_i8(kernels, pool, &conv, scratch);
@@ -130,10 +130,12 @@ static void check_i8(const i8_case *c, const char *what, int window, int way) {
     if (!npuc_cpu_has(levels[l])) continue;
     kernel_set kernels;
     npuc_kernels_for_level(levels[l], &kernels);
+    const quads_kind own = kernels.quads;
     for (size_t threads = 1; threads <= 3; threads++) {
       thread_pool *pool = npuc_pool_create(threads);
-      for (int layout = 0; layout < 8; layout++) { /* each through int16 and through bytes */
-        kernels.quads = layout >= 4;
+      for (int layout = 0; layout < 16; layout++) { /* each through int16, and through bytes of each kind that the level has a kernel for */
+        kernels.quads = (quads_kind)(layout / 4);
+        if (own != QUADS_NONE && own != QUADS_EITHER && kernels.quads != QUADS_NONE && kernels.quads != own) continue;
         memset(got, 0x55, n);
         run_i8(c, &kernels, layout % 4, pool, out);
         assert_true(guards_hold(got, n));

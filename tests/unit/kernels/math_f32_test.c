@@ -317,6 +317,8 @@ static void compare_accumulate_i8(const char *name, accumulate_i8_kernel *fast, 
 COMPARED_WHOLE(tile_f32)
 COMPARED_WHOLE(sums_i8)
 COMPARED_WHOLE(quads_i8)
+COMPARED_WHOLE(records_i8)
+COMPARED_WHOLE(quads_frame_i8)
 COMPARED_WHOLE(depthwise_i8)
 COMPARED_WHOLE(winograd_in_i8)
 COMPARED_WHOLE(winograd_out_i8)

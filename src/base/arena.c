@@ -11,10 +11,12 @@
 #include <string.h>
 
 #include "base/limit.h"
+#include "base/os.h"
 
 #define ALIGNMENT ((size_t)16)
 #define FIRST_BLOCK ((size_t)16 << 10)
-#define LARGEST_BLOCK ((size_t)1 << 20)
+#define LARGE_PAGE ((size_t)2 << 20)
+#define LARGEST_BLOCK (2 * LARGE_PAGE - sizeof(block))
 
 typedef struct block {
   struct block *next; /* older */
@@ -58,12 +60,22 @@ void *npuc_xrealloc(void *old, size_t bytes) {
   return p;
 }
 
+/* Blocks for large modules lie on large pages: a graph of 100,000 nodes would fault more than it works. */
 static block *new_block(size_t capacity) {
-  if (capacity > SIZE_MAX - sizeof(block)) out_of_memory(SIZE_MAX);
-  block *b = npuc_xmalloc(sizeof(block) + capacity);
+  if (capacity > SIZE_MAX - sizeof(block) - LARGE_PAGE) out_of_memory(SIZE_MAX);
+  size_t bytes = sizeof(block) + capacity;
+  block *b;
+  if (capacity >= LARGE_PAGE) {
+    bytes = (bytes + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+    b = aligned_alloc(LARGE_PAGE, bytes);
+    if (!b) out_of_memory(bytes);
+    npuc_os_large_pages(b, bytes);
+  } else {
+    b = npuc_xmalloc(bytes);
+  }
   b->next = NULL;
   b->used = 0;
-  b->capacity = capacity;
+  b->capacity = bytes - sizeof(block);
   return b;
 }
 
@@ -113,7 +125,7 @@ void *npuc_arena_alloc(arena *a, size_t bytes) {
       block *fresh = new_block(a->next_block);
       fresh->next = b;
       a->newest = b = fresh;
-      if (a->next_block < LARGEST_BLOCK) a->next_block *= 2;
+      a->next_block = a->next_block < LARGEST_BLOCK / 2 ? a->next_block * 2 : LARGEST_BLOCK;
     }
   }
   void *p = b->bytes + b->used;

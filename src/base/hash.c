@@ -96,9 +96,19 @@ uint32_t npuc_crc32c(uint32_t crc, const void *bytes, size_t n) {
   return npuc_crc32c_portable(crc, bytes, n);
 }
 
-uint64_t npuc_fnv1a(const void *bytes, size_t n) {
+static uint64_t fold(uint64_t h, uint64_t word) {
+  h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+  return h ^ h >> 32;
+}
+
+uint64_t npuc_hash_bytes(const void *bytes, size_t n) {
   const uint8_t *p = bytes;
-  uint64_t h = UINT64_C(0xcbf29ce484222325);
-  for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * UINT64_C(0x100000001b3);
-  return h;
+  uint64_t h = n, word;
+  for (; n >= sizeof word; p += sizeof word, n -= sizeof word) {
+    memcpy(&word, p, sizeof word);
+    h = fold(h, word);
+  }
+  word = 0;
+  if (n) memcpy(&word, p, n);
+  return fold(fold(h, word), 0); /* twice: the upper half tells slots apart, the lower one chooses them */
 }

@@ -11,7 +11,7 @@
 uint32_t npuc_crc32c(uint32_t crc, const void *bytes, size_t n);
 /* The same without the processor's instruction for it. */
 uint32_t npuc_crc32c_portable(uint32_t crc, const void *bytes, size_t n);
-/* FNV-1a 64, for hash tables only. */
-uint64_t npuc_fnv1a(const void *bytes, size_t n);
+/* For hash tables only: eight bytes a step, multiplied and folded. Differs between byte orders, so it must not reach a file. */
+uint64_t npuc_hash_bytes(const void *bytes, size_t n);
 
 #endif

@@ -77,7 +77,7 @@ static void rebuild(map *m) {
 
 static void *put(map *m, const char *key, size_t n, void *value) {
   if (4 * (m->n_entries + 1) > 3 * m->n_slots) rebuild(m);
-  uint64_t hash = npuc_fnv1a(key, n);
+  uint64_t hash = npuc_hash_bytes(key, n);
   size_t at = find_slot(m, key, n, hash);
   if (m->slots[at].entry) {
     entry *e = &m->entries[m->slots[at].entry - 1];
@@ -99,7 +99,7 @@ void *npuc_map_put(map *m, const char *key, void *value) { return put(m, key, st
 
 static entry *find(const map *m, const char *key, size_t n) {
   if (m->n_slots == 0) return NULL;
-  size_t at = find_slot(m, key, n, npuc_fnv1a(key, n));
+  size_t at = find_slot(m, key, n, npuc_hash_bytes(key, n));
   return m->slots[at].entry ? &m->entries[m->slots[at].entry - 1] : NULL;
 }
 

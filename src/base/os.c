@@ -35,6 +35,14 @@ void npuc_os_drop_pages(const void *address, size_t bytes) {
   (void)madvise((void *)(uintptr_t)address, bytes, MADV_DONTNEED);
 }
 
+void npuc_os_large_pages(void *address, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  (void)madvise(address, bytes, MADV_HUGEPAGE);
+#else
+  (void)address, (void)bytes;
+#endif
+}
+
 size_t npuc_os_terminal_columns(int descriptor) {
   struct winsize size;
   return isatty(descriptor) && ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;

@@ -17,6 +17,8 @@ uint64_t npuc_os_peak_rss_bytes(void);
 size_t npuc_os_terminal_columns(int descriptor);
 /* Drops the pages of a file mapping: they are read again from the file when touched. Hint only. */
 void npuc_os_drop_pages(const void *address, size_t bytes);
+/* Asks for large pages behind memory that will be used whole: fewer faults. `address` and `bytes` are multiples of 2 MiB. Hint only. */
+void npuc_os_large_pages(void *address, size_t bytes);
 /* AMX's int8 tiles work: the kernel granted them and a product came out right. Ask only where CPUID has the flags. */
 bool npuc_os_tiles(void);
 /* aarch64: SDOT and UDOT are there. */

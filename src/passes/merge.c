@@ -38,7 +38,7 @@ static void *find_or_add(table *t, uint64_t hash, void *item, bool (*equal)(cons
 }
 
 static uint64_t mix(uint64_t hash, const void *bytes, size_t n) {
-  uint64_t next = npuc_fnv1a(bytes, n);
+  uint64_t next = npuc_hash_bytes(bytes, n);
   hash ^= next + UINT64_C(0x9e3779b97f4a7c15) + (hash << 6) + (hash >> 2);
   hash *= UINT64_C(0xff51afd7ed558ccd);
   return hash ^ hash >> 33;

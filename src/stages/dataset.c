@@ -296,7 +296,7 @@ static npuc_status check_samples(const dataset *s, diag *d, size_t n, tensor *in
         diag_place place = {.file = s->text, .attribute = s->ports[k].port.name};
         return npuc_fail(d, NPUC_DIAG_E1105, &place, "sample %zu holds NaN or infinity for the input '%s'", i, s->ports[k].port.name);
       }
-      hash = hash * 31 + npuc_fnv1a(inputs[k].data, inputs[k].bytes);
+      hash = hash * 31 + npuc_hash_bytes(inputs[k].data, inputs[k].bytes);
     }
     if (i == 0) first = hash;
     differs |= hash != first;

@@ -194,6 +194,8 @@ static npuc_status finish(stage_work *w, const char *key, const char *inputs, do
   return npuc_build_done(w->b, w->stage, w->target, json_incref(record), w->outputs, w->n_outputs);
 }
 
+static const char *module_json_path(const build *b) { return npuc_path_join(b->arena, b->path, "module.json"); }
+
 static npuc_status one_stage(build *b, stage_id s, const char *target, stage_listener *listener, void *user) {
   const char *key, *inputs;
   if (npuc_progress_cancelled(b->progress)) return npuc_fail(b->diag, NPUC_DIAG_E0005, NULL, "stopped before stage %s", npuc_stage_name(s));
@@ -203,6 +205,7 @@ static npuc_status one_stage(build *b, stage_id s, const char *target, stage_lis
     if (listener) listener(user, s, target, "kept", json_real_value(json_object_get(record, "seconds")), json_object_get(record, "gate"));
     return NPUC_OK;
   }
+  NPUC_TRY(npuc_path_remove(b->diag, module_json_path(b))); /* written again at the end: never older than the stages */
   NPUC_TRY(npuc_build_strike(b, s, target));
   double started = npuc_clock_seconds();
   stage_work w = {.b = b, .stage = s, .target = target, .gate = json_object(), .extras = json_object()};
@@ -210,15 +213,13 @@ static npuc_status one_stage(build *b, stage_id s, const char *target, stage_lis
   npuc_status status = run_stage[s](&w);
   double seconds = npuc_clock_seconds() - started;
   if (status == NPUC_OK) status = finish(&w, key, inputs, seconds);
-  if (status == NPUC_OK) status = npuc_module_json_write(b);
   if (listener) listener(user, s, target, status == NPUC_OK ? "done" : "failed", seconds, w.gate);
   json_decref(w.gate);
   json_decref(w.extras);
   return status;
 }
 
-npuc_status npuc_pipeline_run(build *b, stage_id from, stage_id to, stage_listener *listener, void *user) {
-  NPUC_TRY(npuc_build_check_pool(b));
+static npuc_status run_stages(build *b, stage_id from, stage_id to, stage_listener *listener, void *user) {
   if (!npuc_stage_per_target(from)) NPUC_TRY(needs(b, from, NULL));
   for (int s = (int)from; s <= (int)to; s++)
     if (!npuc_stage_per_target((stage_id)s)) NPUC_TRY(one_stage(b, (stage_id)s, NULL, listener, user));
@@ -235,6 +236,15 @@ npuc_status npuc_pipeline_run(build *b, stage_id from, stage_id to, stage_listen
       NPUC_TRY(one_stage(b, (stage_id)s, b->options.targets[i], listener, user));
   }
   return NPUC_OK;
+}
+
+/* module.json describes the stages that stand, also those before one that failed. */
+npuc_status npuc_pipeline_run(build *b, stage_id from, stage_id to, stage_listener *listener, void *user) {
+  NPUC_TRY(npuc_build_check_pool(b));
+  npuc_status status = run_stages(b, from, to, listener, user);
+  if (status == NPUC_ENVIRONMENT || npuc_path_exists(module_json_path(b))) return status;
+  npuc_status described = npuc_module_json_write(b);
+  return status != NPUC_OK ? status : described;
 }
 
 stage_id npuc_pipeline_next(const build *b, const char **out_target) {

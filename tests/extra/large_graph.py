@@ -24,7 +24,7 @@ def main():
         c = add("Conv", [add("Relu", [add("Conv", [x, "w"], at + "c/conv1")], at + "c/relu"), "w"], at + "c/conv2")
         x = add("Add", [add("Add", [b, c], at + "sum"), x], at + "residual")
     nodes.append(helper.make_node("Relu", [x], ["y"], name="last"))
-    weights = numpy_helper.from_array(np.full((8, 8, 1, 1), 0.05, np.float32), "w")
+    weights = numpy_helper.from_array(np.full((8, 8, 1, 1), 1e-6, np.float32), "w")
     ports = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 8, 8, 8]) for name in "xy"]
     graph = helper.make_graph(nodes, "large", ports[:1], ports[1:], [weights])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)

@@ -5,6 +5,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -86,11 +88,30 @@ static void crc32c_chains_and_sees_one_flipped_bit(void **state) {
 }
 
 /* Values from the FNV reference page (Noll). */
-static void fnv1a_equals_the_published_values(void **state) {
+static int by_value(const void *a, const void *b) {
+  uint64_t x, y;
+  memcpy(&x, a, sizeof x);
+  memcpy(&y, b, sizeof y);
+  return (x > y) - (x < y);
+}
+
+/* No two of 200,000 names of the kind that exporters write share 32 bits in both halves, and the low bits, which choose a slot, are even. */
+static void names_spread_over_a_table(void **state) {
   (void)state;
-  assert_true(npuc_fnv1a("", 0) == UINT64_C(0xcbf29ce484222325));
-  assert_true(npuc_fnv1a("a", 1) == UINT64_C(0xaf63dc4c8601ec8c));
-  assert_true(npuc_fnv1a("foobar", 6) == UINT64_C(0x85944171f73967e8));
+  enum { COUNT = 200000, SLOTS = 1024 };
+  static unsigned slots[SLOTS];
+  static uint64_t seen[COUNT];
+  for (unsigned i = 0; i < COUNT; i++) {
+    char name[64];
+    int n = snprintf(name, sizeof name, "model/layers.%u/block%u/conv_out", i % 97, i);
+    seen[i] = npuc_hash_bytes(name, (size_t)n);
+    slots[seen[i] % SLOTS]++;
+  }
+  qsort(seen, COUNT, sizeof *seen, by_value);
+  for (unsigned i = 1; i < COUNT; i++) assert_true(seen[i] != seen[i - 1]);
+  for (unsigned i = 0; i < SLOTS; i++) assert_in_range(slots[i], COUNT / SLOTS / 2, COUNT / SLOTS * 2);
+  assert_true(npuc_hash_bytes("abc", 3) != npuc_hash_bytes("abc\0", 4)); /* zeros at the end count */
+  assert_true(npuc_hash_bytes("12345678", 8) != npuc_hash_bytes("12345678\0", 9));
 }
 
 int main(void) {
@@ -99,7 +120,7 @@ int main(void) {
       cmocka_unit_test(crc32c_equals_the_bitwise_definition),
       cmocka_unit_test(crc32c_forms_agree),
       cmocka_unit_test(crc32c_chains_and_sees_one_flipped_bit),
-      cmocka_unit_test(fnv1a_equals_the_published_values),
+      cmocka_unit_test(names_spread_over_a_table),
   };
   return cmocka_run_group_tests_name("hash", tests, NULL, NULL);
 }

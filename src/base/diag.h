@@ -61,9 +61,9 @@ void npuc_diag_flush(diag *d);
 /* Adds an error and returns the status of its code, so that callers write `return npuc_fail(d, NPUC_DIAG_E0201, &place, "...")`.
  * `place` may be NULL. `d` may be NULL (the status alone is returned). */
 npuc_status npuc_fail(diag *d, diag_code code, const diag_place *place, const char *format, ...) NPUC_PRINTF(4, 5);
-#ifdef __clang_analyzer__
-/* What the analyzer cannot see across files: a failure is never NPUC_OK, so what an out-parameter is then does not matter. */
+/* What analyzers cannot see across files: a failure is never NPUC_OK, so what an out-parameter is then does not matter. */
 static inline npuc_status npuc_diag_never_ok(npuc_status status) { return status == NPUC_OK ? NPUC_INTERNAL : status; }
+#ifdef __clang_analyzer__
 #define npuc_fail(...) npuc_diag_never_ok(npuc_fail(__VA_ARGS__))
 #endif
 /* Adds a warning or a note: the work goes on. */

@@ -80,7 +80,7 @@ npuc_status npuc_cli_dims(cli *c, const char *name, const symbol_binding **out_d
   size_t n = npuc_cli_list(&c->line, c->arena, name, &texts);
   symbol_binding *dims = NPUC_NEW_ARRAY(c->arena, n, symbol_binding);
   for (size_t i = 0; i < n; i++) {
-    const char *number;
+    const char *number = NULL;
     char *end = NULL;
     NPUC_TRY(split_pair(c, name, texts[i], &dims[i].symbol, &number));
     dims[i].value = strtoll(number, &end, 10);
@@ -97,7 +97,7 @@ static npuc_status shapes(cli *c, const input_shape **out_shapes, size_t *out_co
   size_t n = npuc_cli_list(&c->line, c->arena, "--shape", &texts);
   input_shape *list = NPUC_NEW_ARRAY(c->arena, n, input_shape);
   for (size_t i = 0; i < n; i++) {
-    const char *dims;
+    const char *dims = NULL;
     NPUC_TRY(split_pair(c, "--shape", texts[i], &list[i].input, &dims));
     NPUC_TRY(npuc_cli_shape(c->diag, "--shape", dims, &list[i].shape));
   }
@@ -152,7 +152,7 @@ static npuc_status apply_settings(cli *c, build *b, build_options *o) {
   const char **texts;
   size_t n = npuc_cli_list(&c->line, c->arena, "--set", &texts);
   for (size_t i = 0; i < n; i++) {
-    const char *key, *setting;
+    const char *key = NULL, *setting = NULL;
     NPUC_TRY(split_pair(c, "--set", texts[i], &key, &setting));
     NPUC_TRY(apply_setting(c, o, key, setting));
   }

@@ -464,6 +464,7 @@ static npuc_status build(planner *p, const shape *input_shapes) {
     for (size_t i = 0; i < n_values; i++) plan->values[i].tensor.channels_last = last[i];
   }
   for (size_t i = 0; i < plan->n_steps; i++) {
+    assert(p->ranges || !plan->steps[i].segment);
     if (plan->steps[i].segment) plan->steps[i].memory = p->ranges[plan->steps[i].memory].offset;
   }
   return plan_output_copies(p);

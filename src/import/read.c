@@ -11,7 +11,10 @@
 static const uint8_t npu_magic[8] = {0x89, 'N', 'P', 'U', 0x0d, 0x0a, 0x1a, 0x0a};
 
 /* A protobuf field tag that ModelProto begins with; the reader judges the rest. */
-static bool begins_like_onnx(uint8_t first) { return memchr("\x08\x12\x1a\x22\x28\x3a\x42", first, 7) != NULL; }
+static bool begins_like_onnx(uint8_t first) {
+  static const uint8_t tags[] = {0x08, 0x12, 0x1a, 0x22, 0x28, 0x3a, 0x42};
+  return memchr(tags, first, sizeof tags) != NULL;
+}
 
 static bool has_member(const zip_archive *z, const char *name) {
   size_t n = strlen(name);

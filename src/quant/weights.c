@@ -107,6 +107,7 @@ static image image_of(const plan_node *pn) {
   const node *n = pn->node;
   const value *x = plan_x(n);
   image g = {.spatial = x->shape.rank - 2};
+  assert(g.spatial >= 0 && g.spatial <= MAX_RANK - 2);
   const conv_attributes *a = pn->role == ROLE_CONV ? NPUC_ATTRS(conv_attributes, n) : NULL;
   for (int32_t i = 0; i < g.spatial; i++) {
     g.in[i] = x->shape.dims[2 + i];

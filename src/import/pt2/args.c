@@ -9,6 +9,7 @@
 
 #include "import/pt2/source.h"
 
+#undef npuc_pt2_fail /* the analyzer's view of it */
 npuc_status npuc_pt2_fail(pt2_node *n, diag_code code, const char *argument, const char *format, ...) {
   char reason[512];
   va_list args;

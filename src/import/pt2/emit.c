@@ -23,7 +23,7 @@ static npuc_status finish(pt2_node *n, node *made, value **out) {
 }
 
 static npuc_status simple(pt2_node *n, const char *op, value *const *inputs, size_t count, value **out) {
-  node *made;
+  node *made = NULL;
   NPUC_TRY(npuc_pt2_emit(n, op, inputs, count, 1, &made));
   return finish(n, made, out);
 }

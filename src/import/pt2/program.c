@@ -254,7 +254,7 @@ static npuc_status bind_input(pt2_source *s, json_t *entry) {
     return bind_payload(s, tensor_name(spec), json_string_value(json_object_get(spec, "buffer_name")));
   if ((spec = json_object_get(entry, "tensor_constant")))
     return bind_payload(s, tensor_name(spec), json_string_value(json_object_get(spec, "tensor_constant_name")));
-  if ((spec = json_object_get(entry, "constant_input"))) return NPUC_OK; /* a Python number that tracing has put into the graph */
+  if (json_object_get(entry, "constant_input")) return NPUC_OK; /* a Python number that tracing has put into the graph */
   if ((spec = json_object_get(entry, "custom_obj"))) {
     json_t *arg = json_object_get(spec, "arg");
     diag_place place = {.node = json_string_value(json_object_get(arg, "name"))};
@@ -296,6 +296,7 @@ static void add_output(pt2_source *s, value *v, const char *name) {
 static npuc_status read_binding(pt2_source *s, const char *name, value **out) {
   const pt2_binding *b = name ? npuc_map_get(s->bindings, name) : NULL;
   diag_place place = {.node = name};
+  *out = NULL;
   if (!b && json_object_get(s->metas, name ? name : "")) /* of a node that inference gives fewer results, such as a pool's indices */
     return npuc_fail(s->d, NPUC_DIAG_E0336, &place, "this output of the program is a result that npuc does not compute");
   if (!b || b->kind == PT2_LIST || b->kind == PT2_NOTHING)

@@ -122,6 +122,9 @@ json_t *npuc_pt2_raw(pt2_node *n, const char *name); /* the argument's JSON, mar
 /* Arguments that nobody read: E0335, so that none is silently dropped. */
 npuc_status npuc_pt2_check_used(pt2_node *n) NPUC_MUST_USE;
 npuc_status npuc_pt2_fail(pt2_node *n, diag_code code, const char *argument, const char *format, ...) NPUC_PRINTF(4, 5);
+#ifdef __clang_analyzer__
+#define npuc_pt2_fail(...) npuc_diag_never_ok(npuc_pt2_fail(__VA_ARGS__))
+#endif
 
 /* -- emit.c -- */
 /* A node of the default domain by its ONNX name; its outputs' names come from the program's node. NULL inputs are omitted ones. */

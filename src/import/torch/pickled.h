@@ -40,5 +40,8 @@ void npuc_torch_keep(torch_file *f, blob *owner); /* takes over the reference */
 /* Every tensor of the tree into the list. */
 npuc_status npuc_torch_collect(torch_file *f, const pickle_value *root) NPUC_MUST_USE;
 npuc_status npuc_torch_fail(torch_file *f, const char *where, const char *reason, const char *detail) NPUC_MUST_USE;
+#ifdef __clang_analyzer__
+#define npuc_torch_fail(...) npuc_diag_never_ok(npuc_torch_fail(__VA_ARGS__))
+#endif
 
 #endif

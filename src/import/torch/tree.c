@@ -6,6 +6,7 @@
 
 #include "import/torch/pickled.h"
 
+#undef npuc_torch_fail /* the analyzer's view of it */
 npuc_status npuc_torch_fail(torch_file *f, const char *where, const char *reason, const char *detail) {
   diag_place place = {.file = f->path, .node = where && where[0] ? where : NULL};
   return npuc_fail(f->d, NPUC_DIAG_E0215, &place, "%s%s%s", reason, detail ? ": " : "", detail ? detail : "");
@@ -115,7 +116,7 @@ static npuc_status rebuild(torch_file *f, const char *name, const pickle_value *
     return npuc_torch_fail(f, name, "a tensor is rebuilt from something else than storage, offset, sizes and strides (at most 8 axes)",
                            NULL);
   }
-  storage_id id;
+  storage_id id = {0};
   NPUC_TRY(npuc_torch_storage_id(f, args->items[0]->args, &id));
   s.type = id.type;
   if (has_type && (args->n_items < 7 || !type_of_global(args->items[6], "", &s.type))) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attention, RotaryEmbedding, LinearAttention, CausalConvWithState, SwiGLU: the definitions, in double, rounded once at the output. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -240,6 +241,7 @@ npuc_status npuc_eval_linearattention(const eval_context *c, const tensor *const
               NULL};
   for (int32_t i = 0; i < 3; i++) NPUC_TRY(check_float(c, inputs[i]));
   if (l.scale == 0.0) l.scale = 1.0 / sqrt((double)l.k.size);
+  assert(l.k.count > 0); /* the verifier */
   int64_t n = l.k.size * l.v.size, group = l.q.count / l.k.count;
   void *memory;
   NPUC_TRY(npuc_eval_scratch(c, (size_t)(n + l.v.size) * sizeof(double) + 64, &memory));

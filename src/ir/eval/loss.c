@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: [N, C, D...] against labels [N, D...]. In double, rounded once. */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -42,7 +43,7 @@ static npuc_status run(const eval_context *c, const loss *l, tensor *y) {
     weight_sum += weight;
   }
   if (each) return NPUC_OK;
-  if (strcmp(l->a->reduction, "mean") == 0) sum /= weight_sum;
+  if (strcmp(l->a->reduction, "mean") == 0) sum = weight_sum != 0.0 ? sum / weight_sum : (double)NAN; /* all ignored: as PyTorch */
   npuc_convert_from_f64(&sum, 1, y, 0);
   return NPUC_OK;
 }
@@ -64,6 +65,7 @@ npuc_status npuc_eval_softmaxcrossentropyloss(const eval_context *c, const tenso
   loss l;
   NPUC_TRY(start(c, inputs, true, &l));
   for (int64_t i = 0; eval_wants(c, outputs, 1) && i < npuc_tensor_elements(outputs[1]); i++) {
+    assert(l.s.axis > 0 && l.s.inner > 0); /* there are elements */
     double v = log_probability(&l, i / (l.s.axis * l.s.inner) * l.s.inner + i % l.s.inner, i / l.s.inner % l.s.axis);
     npuc_convert_from_f64(&v, 1, outputs[1], i);
   }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resize and GridSample. Interpolation is separable: an output place has, along each axis, a few taps with weights. All in double, rounded once. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,12 +230,13 @@ static void read_places(const sampler *s, const tensor *grid, int64_t at, double
 npuc_status npuc_eval_gridsample(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
   const tensor *x = inputs[0], *grid = inputs[1];
   sampler s = {NPUC_ATTRS(grid_attributes, c->node), x, x->shape.rank - 2, 1};
+  assert(s.spatial > 0); /* the verifier: [batch, channels, axes...] */
   if (npuc_dtype_kind(x->type) != KIND_FLOAT && !npuc_dtype_is_integer(x->type)) return npuc_eval_unsupported(c, x->type);
   for (int32_t i = 0; i < s.spatial; i++) s.plane *= x->shape.dims[2 + i];
   int64_t channels = x->shape.dims[1], places = npuc_tensor_elements(grid) / s.spatial,
-          per_sample = x->shape.dims[0] ? places / x->shape.dims[0] : 0;
+          per_sample = x->shape.dims[0] ? places / x->shape.dims[0] : 1;
   for (int64_t p = 0; s.plane && p < places; p++) {
-    double place[MAX_RANK];
+    double place[MAX_RANK] = {0};
     int64_t index[MAX_RANK], n = p / per_sample;
     read_places(&s, grid, p * s.spatial, place);
     for (int64_t k = 0; k < channels; k++) {

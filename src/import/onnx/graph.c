@@ -108,9 +108,10 @@ static npuc_status add_initializers(onnx_source *s, const graph_record *record) 
     const char *name;
     NPUC_TRY(npuc_onnx_tensor(s, record->initializers[i], NULL, &t, &name));
     if (!name[0]) return npuc_fail(s->d, NPUC_DIAG_E0417, NULL, "initializer %zu has no name", i);
-    if (npuc_graph_value(s->g, name)) return fail_duplicate(s, name, "an initializer");
+    value *known;
+    if (npuc_onnx_find(s, name, &known)) return fail_duplicate(s, name, "an initializer");
     npuc_onnx_check_finite(s, name, &t);
-    (void)npuc_graph_add_constant(s->g, name, &t);
+    npuc_onnx_bind(s, name, npuc_graph_add_constant(s->g, name, &t));
   }
   return NPUC_OK;
 }
@@ -122,7 +123,8 @@ static npuc_status add_inputs(onnx_source *s, const graph_record *record) {
     NPUC_TRY(read_info(s, record->inputs[i], &v));
     diag_place place = {.part = s->g->name, .node = v.name};
     if (!v.name[0]) return npuc_fail(s->d, NPUC_DIAG_E0417, NULL, "input %zu has no name", i);
-    const value *known = npuc_graph_value(s->g, v.name);
+    value *known = NULL;
+    (void)npuc_onnx_find(s, v.name, &known);
     if (known && known->constant) { /* before IR version 4 every initializer was an input too */
       n_overridable += s->ir_version >= 4;
       continue;
@@ -137,11 +139,20 @@ static npuc_status add_inputs(onnx_source *s, const graph_record *record) {
     for (int32_t k = 0; k < v.shape.rank; k++) {
       if (v.shape.dims[k] == DIM_UNKNOWN) v.shape.dims[k] = npuc_module_fresh_symbol(s->m);
     }
-    (void)npuc_graph_add_input(s->g, v.name, v.type, &v.shape);
+    npuc_onnx_bind(s, v.name, npuc_graph_add_input(s->g, v.name, v.type, &v.shape));
   }
   if (n_overridable) {
     npuc_note(s->d, NPUC_DIAG_E0315, NULL, "%zu initializers are listed as inputs too; they become constants", n_overridable);
   }
+  return NPUC_OK;
+}
+
+static npuc_status define_output(onnx_source *s, const onnx_node *n, const char *name, value **out_value) {
+  if (npuc_onnx_find(s, name, out_value))
+    return npuc_onnx_fail(s, n, NPUC_DIAG_E0416, NULL, "the output '%s' is already defined elsewhere: each value is assigned once", name);
+  value *promised = s->scope->promised ? npuc_map_get(s->scope->promised, name) : NULL;
+  *out_value = promised ? promised : npuc_graph_add_value(s->g, npuc_onnx_inner_name(s, name), DTYPE_NONE, NULL);
+  npuc_onnx_bind(s, name, *out_value);
   return NPUC_OK;
 }
 
@@ -150,37 +161,22 @@ static npuc_status define_outputs(onnx_source *s, onnx_node *n) {
   n->outputs = NPUC_NEW_ARRAY(s->scratch, n->n_output_names, value *);
   n->n_outputs = (int32_t)n->n_output_names;
   for (size_t i = 0; i < n->n_output_names; i++) {
-    const char *name = n->output_names[i];
-    if (!name[0]) continue;
-    if (npuc_graph_value(s->g, name)) {
-      return npuc_onnx_fail(s, n, NPUC_DIAG_E0416, NULL, "the output '%s' is already defined elsewhere: each value is assigned once", name);
-    }
-    shape unknown = SHAPE_UNKNOWN;
-    n->outputs[i] = npuc_graph_add_value(s->g, name, DTYPE_NONE, &unknown);
+    if (n->output_names[i][0]) NPUC_TRY(define_output(s, n, n->output_names[i], &n->outputs[i]));
   }
   return NPUC_OK;
 }
 
-static const char *nearest_value(onnx_source *s, const char *name) {
-  size_t n = npuc_map_count(s->g->values), cursor = 0, at = 0;
-  const char **names = NPUC_NEW_ARRAY(s->scratch, n, const char *);
-  void *v;
-  while (at < n && npuc_map_next(s->g->values, &cursor, &names[at], &v)) at++;
-  return npuc_nearest(name, names, at);
-}
-
 static npuc_status resolve_inputs(onnx_source *s, onnx_node *n) {
-  while (n->n_input_names && !n->input_names[n->n_input_names - 1][0]) n->n_input_names--;
   n->inputs = NPUC_NEW_ARRAY(s->scratch, n->n_input_names, value *);
-  n->n_inputs = (int32_t)n->n_input_names;
+  n->n_inputs = 0;
   for (size_t i = 0; i < n->n_input_names; i++) {
     const char *name = n->input_names[i];
-    if (!name[0]) continue;
-    n->inputs[i] = npuc_graph_value(s->g, name);
-    if (n->inputs[i]) continue;
-    const char *near = nearest_value(s, name);
-    return npuc_onnx_fail(s, n, NPUC_DIAG_E0417, NULL, "input %zu, '%s', is defined nowhere%s%s%s", i, name, near ? " (nearest: '" : "",
-                          near ? near : "", near ? "')" : "");
+    if (name[0] && !npuc_onnx_find(s, name, &n->inputs[i])) {
+      const char *near = npuc_onnx_nearest(s, name);
+      return npuc_onnx_fail(s, n, NPUC_DIAG_E0417, NULL, "input %zu, '%s', is defined nowhere%s%s%s", i, name, near ? " (nearest: '" : "",
+                            near ? near : "", near ? "')" : "");
+    }
+    if (n->inputs[i]) n->n_inputs = (int32_t)i + 1; /* what is left out at the end is not there */
   }
   return NPUC_OK;
 }
@@ -189,31 +185,54 @@ static npuc_status apply_infos(onnx_source *s, const graph_record *record) {
   for (size_t i = 0; i < record->n_infos + record->n_outputs; i++) {
     value_info info;
     NPUC_TRY(read_info(s, i < record->n_infos ? record->infos[i] : record->outputs[i - record->n_infos], &info));
-    value *v = npuc_graph_value(s->g, info.name);
-    if (!v || v->constant || v->is_input || !info.is_tensor) continue;
+    value *v = NULL;
+    if (!npuc_onnx_find(s, info.name, &v) || v->constant || v->is_input || !info.is_tensor) continue;
     v->type = info.type;
     v->shape = info.shape;
   }
   return NPUC_OK;
 }
 
-/* Unknown operators are gathered: a user wants to see all of them at once. */
-static npuc_status add_nodes(onnx_source *s, const graph_record *record) {
-  onnx_node **nodes = NPUC_NEW_ARRAY(s->scratch, record->n_nodes, onnx_node *);
-  for (size_t i = 0; i < record->n_nodes; i++) {
-    NPUC_TRY(npuc_onnx_parse_node(s, record->nodes[i], &nodes[i]));
+static npuc_status parse_nodes(onnx_source *s, const pb_reader *messages, size_t n, onnx_node ***out_nodes) {
+  onnx_node **nodes = *out_nodes = NPUC_NEW_ARRAY(s->scratch, n, onnx_node *);
+  for (size_t i = 0; i < n; i++) {
+    NPUC_TRY(npuc_onnx_parse_node(s, messages[i], &nodes[i]));
     NPUC_TRY(define_outputs(s, nodes[i]));
   }
-  NPUC_TRY(apply_infos(s, record));
+  return NPUC_OK;
+}
+
+static npuc_status add_parsed(onnx_source *s, onnx_node *n) {
+  NPUC_TRY(resolve_inputs(s, n));
+  onnx_function *f = npuc_onnx_called(s, n);
+  if (f) return npuc_onnx_inline(s, n, f);
+  NPUC_TRY(npuc_onnx_upgrade(s, n));
+  return npuc_onnx_add_node(s, n);
+}
+
+/* Unknown operators are gathered: a user wants to see all of them at once. */
+static npuc_status add_all_parsed(onnx_source *s, onnx_node **nodes, size_t n) {
   npuc_status unknown = NPUC_OK;
-  for (size_t i = 0; i < record->n_nodes; i++) {
-    NPUC_TRY(resolve_inputs(s, nodes[i]));
-    NPUC_TRY(npuc_onnx_upgrade(s, nodes[i]));
-    npuc_status status = npuc_onnx_add_node(s, nodes[i]);
+  for (size_t i = 0; i < n; i++) {
+    npuc_status status = add_parsed(s, nodes[i]);
     if (status != NPUC_OK && status != NPUC_UNSUPPORTED) return status;
     if (status != NPUC_OK) unknown = status;
   }
   return unknown;
+}
+
+npuc_status npuc_onnx_nodes(onnx_source *s, const pb_reader *messages, size_t n) {
+  onnx_node **nodes;
+  NPUC_TRY(parse_nodes(s, messages, n, &nodes));
+  return add_all_parsed(s, nodes, n);
+}
+
+/* Types that the file declares stand before the nodes are brought to today's form, which may ask for them. */
+static npuc_status add_nodes(onnx_source *s, const graph_record *record) {
+  onnx_node **nodes;
+  NPUC_TRY(parse_nodes(s, record->nodes, record->n_nodes, &nodes));
+  NPUC_TRY(apply_infos(s, record));
+  return add_all_parsed(s, nodes, record->n_nodes);
 }
 
 static npuc_status add_outputs(onnx_source *s, const graph_record *record) {
@@ -222,9 +241,9 @@ static npuc_status add_outputs(onnx_source *s, const graph_record *record) {
     value_info info;
     NPUC_TRY(read_info(s, record->outputs[i], &info));
     diag_place place = {.part = s->g->name, .node = info.name};
-    value *v = npuc_graph_value(s->g, info.name);
-    if (!v) {
-      const char *near = nearest_value(s, info.name);
+    value *v;
+    if (!npuc_onnx_find(s, info.name, &v)) {
+      const char *near = npuc_onnx_nearest(s, info.name);
       return npuc_fail(s->d, NPUC_DIAG_E0417, &place, "the graph's output '%s' is defined nowhere%s%s%s", info.name,
                        near ? " (nearest: '" : "", near ? near : "", near ? "')" : "");
     }
@@ -323,6 +342,7 @@ npuc_status npuc_onnx_graph(onnx_source *s, pb_reader message) {
   graph_record record = {0};
   NPUC_TRY(gather(s, message, &record));
   s->g = npuc_graph_create(s->m, record.name[0] ? record.name : "main");
+  s->scope = npuc_onnx_scope(s, s->g, NULL);
   NPUC_TRY(add_initializers(s, &record));
   NPUC_TRY(add_inputs(s, &record));
   NPUC_TRY(add_nodes(s, &record));

@@ -74,7 +74,33 @@ static npuc_status count_lists(onnx_source *s, pb_reader r, onnx_attribute *a, a
   return npuc_pb_finish(&r, s->d, "AttributeProto");
 }
 
-static npuc_status parse_attribute(onnx_source *s, const onnx_node *n, pb_reader message, onnx_attribute *a) {
+static const char *type_name(onnx_attribute_type t) {
+  static const char *const names[] = {"nothing", "a float",  "an integer", "a string", "a tensor", "a graph",
+                                      "floats",  "integers", "strings",    "tensors",  "graphs",   "a sparse tensor"};
+  return (size_t)t < sizeof names / sizeof *names ? names[t] : "an unknown kind";
+}
+
+/* An attribute of a function's node that stands for the call's. One that the call does not give is absent here too. */
+static npuc_status follow_reference(onnx_source *s, const onnx_node *n, const char *reference, onnx_attribute *a, bool *out_absent) {
+  if (!s->scope || !s->scope->frame)
+    return npuc_onnx_fail(s, n, NPUC_DIAG_E0412, a->name, "the attribute refers to a function's attribute, outside any function");
+  bool known;
+  const onnx_attribute *from = npuc_onnx_parameter(s, reference, &known);
+  if (!known)
+    return npuc_onnx_fail(s, n, NPUC_DIAG_E0412, a->name, "the attribute refers to '%s', which the function does not have", reference);
+  *out_absent = !from;
+  if (!from) return NPUC_OK;
+  if (a->type != ONNX_UNDEFINED && a->type != from->type) {
+    return npuc_onnx_fail(s, n, NPUC_DIAG_E0412, a->name, "the attribute should hold %s, and '%s' of the call holds %s", type_name(a->type),
+                          reference, type_name(from->type));
+  }
+  const char *name = a->name;
+  *a = *from;
+  a->name = name;
+  return NPUC_OK;
+}
+
+npuc_status npuc_onnx_parse_attribute(onnx_source *s, const onnx_node *n, pb_reader message, onnx_attribute *a, bool *out_absent) {
   attribute_counts counts = {0};
   NPUC_TRY(count_lists(s, message, a, &counts));
   a->ints.values = NPUC_NEW_ARRAY(s->scratch, counts.ints, int64_t);
@@ -86,6 +112,8 @@ static npuc_status parse_attribute(onnx_source *s, const onnx_node *n, pb_reader
   pb_field f;
   size_t n_ints = 0, n_floats = 0;
   bool has_tensor = false;
+  const char *reference = NULL;
+  *out_absent = false;
   while (npuc_pb_next(&r, &f)) {
     switch (f.number) {
       case ATTRIBUTE_NAME:
@@ -114,7 +142,8 @@ static npuc_status parse_attribute(onnx_source *s, const onnx_node *n, pb_reader
         if (a->type == ONNX_STRINGS) a->strings.values[a->strings.count++] = npuc_onnx_text(s, &r, &f);
         break;
       case ATTRIBUTE_REF_NAME:
-        return npuc_onnx_fail(s, n, NPUC_DIAG_E0412, a->name, "the attribute refers to a function's attribute, outside any function");
+        reference = npuc_onnx_text(s, &r, &f);
+        break;
       default:
         break;
     }
@@ -122,6 +151,7 @@ static npuc_status parse_attribute(onnx_source *s, const onnx_node *n, pb_reader
   a->ints.count = (int32_t)n_ints;
   a->floats.count = (int32_t)n_floats;
   NPUC_TRY(npuc_pb_finish(&r, s->d, "AttributeProto"));
+  if (reference && reference[0]) return follow_reference(s, n, reference, a, out_absent);
   if (a->type != ONNX_TENSOR) return NPUC_OK;
   if (!has_tensor) return npuc_onnx_fail(s, n, NPUC_DIAG_E0412, a->name, "the attribute should hold a tensor and holds none");
   tensor *t = NPUC_NEW(s->m->arena, tensor);
@@ -159,7 +189,7 @@ static npuc_status count_node(onnx_source *s, pb_reader r, onnx_node *n) {
 npuc_status npuc_onnx_parse_node(onnx_source *s, pb_reader message, onnx_node **out_node) {
   onnx_node *n = NPUC_NEW(s->scratch, onnx_node);
   *out_node = n;
-  n->type = n->domain = "";
+  n->type = n->domain = n->overload = "";
   NPUC_TRY(count_node(s, message, n));
   pb_reader r = message;
   pb_field f;
@@ -180,6 +210,9 @@ npuc_status npuc_onnx_parse_node(onnx_source *s, pb_reader message, onnx_node **
       case NODE_DOMAIN:
         n->domain = npuc_onnx_text(s, &r, &f);
         break;
+      case NODE_OVERLOAD:
+        n->overload = npuc_onnx_text(s, &r, &f);
+        break;
       case NODE_METADATA:
         read_metadata(s, &r, &f, n);
         break;
@@ -189,11 +222,13 @@ npuc_status npuc_onnx_parse_node(onnx_source *s, pb_reader message, onnx_node **
   }
   NPUC_TRY(npuc_pb_finish(&r, s->d, "NodeProto"));
   if (strcmp(n->domain, "ai.onnx") == 0) n->domain = "";
+  if (s->scope && s->scope->frame) n->name = npuc_onnx_inner_name(s, npuc_onnx_label(n));
   r = message; /* attributes last: their messages name the node */
   while (npuc_pb_next(&r, &f)) {
     if (f.number != NODE_ATTRIBUTE) continue;
-    NPUC_TRY(parse_attribute(s, n, npuc_pb_message(&r, &f), &n->attributes[n->n_attributes]));
-    n->n_attributes++;
+    bool absent;
+    NPUC_TRY(npuc_onnx_parse_attribute(s, n, npuc_pb_message(&r, &f), &n->attributes[n->n_attributes], &absent));
+    n->n_attributes += !absent;
   }
   return npuc_pb_finish(&r, s->d, "NodeProto");
 }
@@ -234,12 +269,6 @@ void npuc_onnx_set_input(onnx_source *s, onnx_node *n, int32_t index, value *v) 
 }
 
 /* -- into the IR -- */
-static const char *type_name(onnx_attribute_type t) {
-  static const char *const names[] = {"nothing", "a float",  "an integer", "a string", "a tensor", "a graph",
-                                      "floats",  "integers", "strings",    "tensors",  "graphs",   "a sparse tensor"};
-  return (size_t)t < sizeof names / sizeof *names ? names[t] : "an unknown kind";
-}
-
 static onnx_attribute_type type_of_kind(attr_kind kind) {
   switch (kind) {
     case ATTR_INT:

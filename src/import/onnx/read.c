@@ -47,23 +47,6 @@ static npuc_status read_opset(onnx_source *s, pb_reader r) {
   return NPUC_OK;
 }
 
-static npuc_status check_function(onnx_source *s, pb_reader r) {
-  const char *name = "", *domain = "";
-  pb_field f;
-  while (npuc_pb_next(&r, &f)) {
-    if (f.number == FUNCTION_NAME) name = npuc_onnx_text(s, &r, &f);
-    if (f.number == FUNCTION_DOMAIN) domain = npuc_onnx_text(s, &r, &f);
-  }
-  NPUC_TRY(npuc_pb_finish(&r, s->d, "FunctionProto"));
-  if (strcmp(domain, "npuc") == 0 && npuc_op_find(domain, name)) return NPUC_OK;
-  diag_place place = {.op = name};
-  npuc_status status = npuc_fail(s->d, NPUC_DIAG_E0310, &place, "model-local function %s of domain '%s'", name, domain);
-  npuc_fix(s->d,
-           "python3 -c \"import onnx, onnx.inliner as i, sys; onnx.save(i.inline_local_functions(onnx.load(sys.argv[1])), sys.argv[2])\" "
-           "IN.onnx OUT.onnx");
-  return status;
-}
-
 static npuc_status read_model_fields(onnx_source *s, pb_reader *r, model_record *m) {
   pb_field f;
   const char *key, *text;
@@ -92,7 +75,7 @@ static npuc_status read_model_fields(onnx_source *s, pb_reader *r, model_record 
         m->n_training++;
         break;
       case MODEL_FUNCTIONS:
-        NPUC_TRY(check_function(s, npuc_pb_message(r, &f)));
+        NPUC_TRY(npuc_onnx_add_function(s, npuc_pb_message(r, &f)));
         break;
       default:
         break;
@@ -162,7 +145,7 @@ npuc_status npuc_onnx_read(diag *d, const char *path, module **out_module) {
   s.external = npuc_map_create(s.scratch);
   s.quant_axes = npuc_map_create(s.scratch);
   s.annotation_tensors = npuc_map_create(s.scratch);
-  s.dropped = npuc_map_create(s.scratch);
+  s.functions = npuc_map_create(s.scratch);
   status = read_model(&s);
   free(s.real_folder);
   npuc_arena_destroy(s.scratch);

@@ -8,6 +8,8 @@
 #include "import/onnx/schema.h"
 #include "ir/op.h"
 
+typedef struct onnx_scope onnx_scope;
+
 typedef struct onnx_attribute {
   const char *name;
   onnx_attribute_type type;
@@ -22,7 +24,7 @@ typedef struct onnx_attribute {
 
 typedef struct onnx_node {
   const char *name; /* NULL when the file has none */
-  const char *type, *domain;
+  const char *type, *domain, *overload;
   const char **input_names, **output_names; /* "" for omitted */
   size_t n_input_names, n_output_names;
   value **inputs, **outputs; /* NULL for omitted */
@@ -35,11 +37,48 @@ typedef struct onnx_node {
   const char *place, *place_reason;
 } onnx_node;
 
+/* A model-local function, read when it is first called. */
+typedef struct onnx_function {
+  const char *name, *domain, *overload;
+  pb_reader message;
+  bool is_parsed;
+  const char **inputs, **outputs, **parameters; /* parameters: attributes without a default */
+  size_t n_inputs, n_outputs, n_parameters;
+  onnx_attribute *defaults;
+  size_t n_defaults;
+  pb_reader *nodes;
+  size_t n_nodes;
+  int64_t opset; /* of the default domain; 0: the model's */
+} onnx_function;
+
+/* One call under way. */
+typedef struct onnx_frame {
+  const struct onnx_frame *caller; /* NULL: the main graph */
+  const onnx_function *function;
+  const onnx_node *call;
+  const char *label; /* in front of what the body's nodes and values are called */
+  int depth;
+} onnx_frame;
+
+/* What names mean: in the main graph, or in the body of a function, whose names are its own. */
+struct onnx_scope {
+  graph *g;
+  map *names;              /* -> scope_entry (scope.c) */
+  map *promised;           /* of a call: formal output -> the caller's value, defined by the node that makes it */
+  const onnx_frame *frame; /* NULL: not in a function */
+};
+
 /* A Softmax or LogSoftmax from before opset 13: normalizes over all axes from `axis` on. */
 typedef struct legacy_softmax {
   node *node;
   int64_t axis;
 } legacy_softmax;
+
+/* An output that has a meaning in training only. */
+typedef struct dropped_output {
+  value *value;
+  const char *label; /* of the node whose output it was */
+} dropped_output;
 
 /* The axis of a value's scales (META_QUANT_AXIS), by the value's name until the annotations are read. */
 typedef struct quant_axis {
@@ -50,6 +89,9 @@ typedef struct onnx_source {
   diag *d;
   module *m;
   graph *g;
+  onnx_scope *scope;
+  map *functions;          /* "domain\nname\noverload" -> onnx_function */
+  size_t n_inlined;        /* nodes that calls brought */
   arena *scratch;          /* records, gone after reading */
   blob *file;              /* the .onnx file; owned by the module */
   const char *folder;      /* of the file, as written */
@@ -57,9 +99,10 @@ typedef struct onnx_source {
   map *external;           /* location -> blob, owned by the module */
   map *quant_axes;         /* value name -> quant_axis */
   map *annotation_tensors; /* name -> value: initializers that annotations name */
-  map *dropped;            /* value name -> label of the node whose output it was */
+  dropped_output *dropped;
+  size_t n_dropped, dropped_capacity;
   int64_t ir_version;
-  int64_t opset; /* of the default domain; 0 until read */
+  int64_t opset; /* of the default domain; 0 until read. Of the function whose nodes are being read */
   legacy_softmax *softmaxes;
   size_t n_softmaxes, softmaxes_capacity;
 } onnx_source;
@@ -84,9 +127,33 @@ npuc_status npuc_onnx_external(onnx_source *s, const char *tensor_name, const ex
 void npuc_onnx_check_finite(onnx_source *s, const char *name, const tensor *t);
 
 npuc_status npuc_onnx_graph(onnx_source *s, pb_reader message) NPUC_MUST_USE;
+/* Nodes with meanings of the present scope, into the present graph. */
+npuc_status npuc_onnx_nodes(onnx_source *s, const pb_reader *messages, size_t n) NPUC_MUST_USE;
 npuc_status npuc_onnx_parse_node(onnx_source *s, pb_reader message, onnx_node **out_node) NPUC_MUST_USE;
+npuc_status npuc_onnx_parse_attribute(onnx_source *s, const onnx_node *n, pb_reader message, onnx_attribute *a,
+                                      bool *out_absent) NPUC_MUST_USE;
 /* Into the IR, at the end of the graph. */
 npuc_status npuc_onnx_add_node(onnx_source *s, onnx_node *n) NPUC_MUST_USE;
+
+/* -- scopes (scope.c) -- */
+onnx_scope *npuc_onnx_scope(onnx_source *s, graph *g, const onnx_frame *frame);
+/* v NULL: the name stands for an input that the caller left out. */
+void npuc_onnx_bind(onnx_source *s, const char *name, value *v);
+/* Whether the present scope has the name. */
+bool npuc_onnx_find(onnx_source *s, const char *name, value **out_value);
+/* A defined name that looks like it, or NULL. */
+const char *npuc_onnx_nearest(onnx_source *s, const char *name);
+/* What an inner name is called in the graph: with the call's label in front. */
+const char *npuc_onnx_inner_name(onnx_source *s, const char *name);
+
+/* -- functions (function.c) -- */
+npuc_status npuc_onnx_add_function(onnx_source *s, pb_reader message) NPUC_MUST_USE;
+/* The function that the node calls, or NULL. */
+onnx_function *npuc_onnx_called(onnx_source *s, const onnx_node *n);
+/* The function's nodes in place of the call. */
+npuc_status npuc_onnx_inline(onnx_source *s, const onnx_node *call, onnx_function *f) NPUC_MUST_USE;
+/* What `name` is in the present call: the caller's attribute, the default, or NULL with *out_known telling whether there is such a parameter. */
+const onnx_attribute *npuc_onnx_parameter(const onnx_source *s, const char *name, bool *out_known);
 
 /* Brings the node to opset 28's form. */
 npuc_status npuc_onnx_upgrade(onnx_source *s, onnx_node *n) NPUC_MUST_USE;

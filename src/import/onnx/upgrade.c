@@ -106,18 +106,15 @@ static npuc_status upgrade_split_count(onnx_source *s, onnx_node *n) {
   return NPUC_OK;
 }
 
-static bool is_read(const onnx_source *s, const char *name) {
-  const value *v = npuc_graph_value(s->g, name);
-  return v && (v->n_uses || v->is_output);
-}
-
 static npuc_status upgrade_dropout_ratio(onnx_source *s, onnx_node *n) { return float_to_input(s, n, "ratio", 1, NULL); }
 
 /* Extra outputs (Dropout's early mask, the statistics of a training batch normalization) that nothing reads are dropped; uses are not recorded yet while nodes are
- * being added, so the check is put off: the value keeps no producer, and a node that reads it is found by npuc_onnx_upgrade_inferred. */
+ * being added, so the check is put off: the value keeps no producer, and npuc_onnx_upgrade_inferred finds one that is read. */
 static npuc_status drop_outputs(onnx_source *s, onnx_node *n) {
   for (int32_t i = 1; i < n->n_outputs; i++) {
-    if (n->outputs[i]) npuc_map_put(s->dropped, n->outputs[i]->name, (void *)(uintptr_t)npuc_onnx_label(n));
+    if (!n->outputs[i]) continue;
+    s->dropped = npuc_arena_grow(s->scratch, s->dropped, s->n_dropped, s->n_dropped + 1, sizeof *s->dropped, &s->dropped_capacity);
+    s->dropped[s->n_dropped++] = (dropped_output){n->outputs[i], npuc_onnx_label(n)};
   }
   if (n->n_outputs > 1) n->n_outputs = 1;
   return NPUC_OK;
@@ -267,15 +264,12 @@ npuc_status npuc_onnx_upgrade(onnx_source *s, onnx_node *n) {
 
 /* -- what needs the whole graph -- */
 static npuc_status check_dropped(onnx_source *s) {
-  size_t cursor = 0;
-  const char *name;
-  void *label;
-  while (npuc_map_next(s->dropped, &cursor, &name, &label)) {
-    diag_place place = {.part = s->g->name, .node = label};
-    if (is_read(s, name))
-      return npuc_fail(s->d, NPUC_DIAG_E0311, &place, "its output '%s' is used, which has a meaning in training only", name);
-    value *v = npuc_graph_value(s->g, name);
-    if (v) npuc_graph_remove_value(s->g, v);
+  for (size_t i = 0; i < s->n_dropped; i++) {
+    value *v = s->dropped[i].value;
+    diag_place place = {.part = v->owner->name, .node = s->dropped[i].label};
+    if (v->n_uses || v->is_output)
+      return npuc_fail(s->d, NPUC_DIAG_E0311, &place, "its output '%s' is used, which has a meaning in training only", v->name);
+    npuc_graph_remove_value(v->owner, v);
   }
   return NPUC_OK;
 }
@@ -296,8 +290,8 @@ static bool sole_axis(const shape *x, int64_t axis, int64_t *out_axis) {
 }
 
 static void flatten_softmax(onnx_source *s, const legacy_softmax *old) {
-  graph *g = s->g;
   node *n = old->node, *next = n->next;
+  graph *g = n->owner;
   value *x = n->inputs[0], *y = n->outputs[0];
   node *shape_of =
       npuc_graph_insert_node(g, n, npuc_op(OP_SHAPE), npuc_arena_printf(s->scratch, "%s_shape", n->name), &x, 1, 1, n->location);

@@ -69,8 +69,38 @@ write("batchnorm_training", [h.make_node("BatchNormalization", ["x", "s", "s", "
 annotated = h.make_graph([add_w], "bad", [X], [Y], [numpy_helper.from_array(np.ones(4, np.float32), "w")])
 annotated.quantization_annotation.add(tensor_name="w").quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="nothing")
 (HERE / "annotation.onnx").write_bytes(h.make_model(annotated, opset_imports=[h.make_opsetid("", 18)], ir_version=8).SerializeToString(deterministic=True))
-body = h.make_function("com.example", "Twice", ["a"], ["b"], [h.make_node("Add", ["a", "a"], ["b"])], [h.make_opsetid("", 18)])
-write("function", [h.make_node("Twice", ["x"], ["y"], name="f", domain="com.example")], functions=[body])
+
+
+def call(name, function, inputs=("x",), **attributes):
+    return h.make_node(function, list(inputs), ["y"], name=name, domain="com.example", **attributes)
+
+
+def function(name, nodes, outputs=("b",), **more):
+    return h.make_function("com.example", name, ["a"], list(outputs), nodes, [h.make_opsetid("", 18), h.make_opsetid("com.example", 1)], **more)
+
+
+def step(kind, source, target, **attributes):
+    return h.make_node(kind, [source], [target], domain="com.example", **attributes)
+
+
+twice = function("Twice", [h.make_node("Add", ["a", "a"], ["b"])])
+write("function_recursion", [call("f", "Even")], functions=[function("Even", [step("Odd", "a", "b")]), function("Odd", [step("Even", "a", "b")])])
+chain = [function(f"F{i}", [step(f"F{i + 1}", "a", "b")]) for i in range(80)]
+write("function_depth", [call("f", "F0")], functions=chain + [function("F80", twice.node)])
+double = [function(f"F{i}", [step(f"F{i + 1}", "a", "t"), step(f"F{i + 1}", "t", "b")]) for i in range(40)]
+write("function_doubling", [call("f", "F0")], functions=double + [function("F40", twice.node)])
+write("function_inputs", [call("f", "Twice", ["x", "x"])], functions=[twice])
+write("function_attribute", [call("f", "Twice", factr=2)], functions=[twice])
+write("function_output", [call("f", "Twice")], functions=[function("Twice", twice.node, ["c"])])
+write("function_undefined", [call("f", "Twice")], functions=[function("Twice", [h.make_node("Add", ["a", "x"], ["b"])])])
+write("function_opset", [call("f", "Twice")], functions=[h.make_function("com.example", "Twice", ["a"], ["b"], twice.node, [h.make_opsetid("", 29)])])
+stray = h.make_node("LeakyRelu", ["a"], ["b"])
+stray.attribute.add(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT)
+write("function_reference", [call("f", "Leaky")], functions=[function("Leaky", [stray])])
+whole = h.make_node("LeakyRelu", ["a"], ["b"])
+whole.attribute.add(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT)
+write("function_kind", [call("f", "Leaky", slope=1)], functions=[function("Leaky", [whole], attributes=["slope"])])
+write("function_twice", [call("f", "Twice")], functions=[twice, twice])
 
 typed = [
     T(name="f", data_type=T.FLOAT, dims=[2], float_data=[1.5, -2]),

@@ -55,7 +55,17 @@ static const wanted models[] = {
     {"string_tensor", NPUC_UNSUPPORTED, NPUC_DIAG_E0305, "w", "string"},
     {"batchnorm_training", NPUC_UNSUPPORTED, NPUC_DIAG_E0311, "norm", "'m'"},
     {"annotation", NPUC_BAD_INPUT, NPUC_DIAG_E0313, "w", "SCALE_TENSOR"},
-    {"function", NPUC_UNSUPPORTED, NPUC_DIAG_E0310, NULL, "Twice"},
+    {"function_recursion", NPUC_BAD_INPUT, NPUC_DIAG_E0310, NULL, "calls itself"},
+    {"function_depth", NPUC_BAD_INPUT, NPUC_DIAG_E0310, NULL, "64 deep"},
+    {"function_doubling", NPUC_BAD_INPUT, NPUC_DIAG_E0310, NULL, "nodes"},
+    {"function_inputs", NPUC_BAD_INPUT, NPUC_DIAG_E0411, "f", "2 inputs"},
+    {"function_attribute", NPUC_BAD_INPUT, NPUC_DIAG_E0412, "f", "'factr'"},
+    {"function_output", NPUC_BAD_INPUT, NPUC_DIAG_E0417, "f", "'c'"},
+    {"function_undefined", NPUC_BAD_INPUT, NPUC_DIAG_E0417, "f/b", "'x'"},
+    {"function_opset", NPUC_UNSUPPORTED, NPUC_DIAG_E0303, NULL, "opset 29"},
+    {"function_reference", NPUC_BAD_INPUT, NPUC_DIAG_E0412, "f/b", "'slope'"},
+    {"function_kind", NPUC_BAD_INPUT, NPUC_DIAG_E0412, "f/b", "an integer"},
+    {"function_twice", NPUC_BAD_INPUT, NPUC_DIAG_E0310, NULL, "two functions"},
 };
 
 static void faults_are_named(void **state) {

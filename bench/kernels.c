@@ -37,10 +37,11 @@ typedef struct buffers {
 } buffers;
 
 /* Blocked images, x with the border that the window needs: as inside the executor. */
-static conv_f32 f32_conv(const kernel_window *g) {
+static conv_f32 f32_conv(const kernel_set *kernels, const kernel_window *g) {
   conv_f32 conv = {.g = *g, .clip_lo = 0.0f, .clip_hi = INFINITY};
   image_border border = npuc_conv_border(g);
-  if (!npuc_image_blocked(g->channels, g->in, &border, &conv.x_image) || !npuc_image_blocked(g->out_channels, g->out, NULL, &conv.y_image))
+  if (!npuc_image_blocked(g->channels, kernels->lanes, g->in, &border, &conv.x_image) ||
+      !npuc_image_blocked(g->out_channels, kernels->lanes, g->out, NULL, &conv.y_image))
     exit(1);
   return conv;
 }
@@ -57,7 +58,7 @@ static void run(const kernel_set *kernels, const kernel_window *g, const buffers
                     .scale = {.bias = p, .m = p + g->out_channels, .s = p + 2 * g->out_channels}};
     npuc_conv_i8(kernels, NULL, &conv, b->scratch);
   } else {
-    conv_f32 conv = f32_conv(g);
+    conv_f32 conv = f32_conv(kernels, g);
     conv.x = b->x;
     conv.packed = b->packed;
     conv.y = b->y;
@@ -67,11 +68,11 @@ static void run(const kernel_set *kernels, const kernel_window *g, const buffers
 
 static void measure(const kernel_set *kernels, const char *name, kernel_window g, int is_i8) {
   int64_t taps = g.channels / g.group * window_volume(g.kernel), outputs = g.batch * g.out_channels * window_volume(g.out);
-  conv_weights weights = conv_weights_of(&g);
+  conv_weights weights = conv_weights_of(kernels, &g);
   const conv_i8 shape = {.g = g, .x_last = true, .y_last = true};
-  conv_f32 conv = f32_conv(&g);
+  conv_f32 conv = f32_conv(kernels, &g);
   size_t scratch, packed = is_i8 ? npuc_conv_i8_packed_elements(kernels, &g) : npuc_conv_f32_packed_elements(&weights);
-  if (!(is_i8 ? npuc_conv_i8_scratch(kernels, &shape, 1, &scratch) : npuc_conv_f32_scratch(&conv, 1, &scratch))) return;
+  if (!(is_i8 ? npuc_conv_i8_scratch(kernels, &shape, 1, &scratch) : npuc_conv_f32_scratch(kernels, &conv, 1, &scratch))) return;
   size_t x = (size_t)(g.batch * conv.x_image.sample), y = (size_t)(g.batch * conv.y_image.sample), w = (size_t)(g.out_channels * taps);
   buffers b = {npuc_buffer_create(x * 4), npuc_buffer_create(w * 4),   npuc_buffer_create(packed * 4),
                npuc_buffer_create(y * 4), npuc_buffer_create(scratch), npuc_buffer_create((size_t)g.out_channels * 12)};

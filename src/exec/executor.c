@@ -192,6 +192,7 @@ static plan_source source_of(const executor *e) {
                        .single = e->options.on_step != NULL,
                        .threads = npuc_pool_threads(e->options.pool),
                        .constants = e->constants,
+                       .kernels = &e->kernels,
                        .prepared = e->prepared};
 }
 

@@ -47,10 +47,10 @@ static const node *absorb_clip(const fact *facts, const value *v, fusion *f) {
   return n;
 }
 
-static void fuse_conv(const fact *facts, const node *conv, fusion *fusions) {
+static void fuse_conv(const fact *facts, const kernel_set *kernels, const node *conv, fusion *fusions) {
   fusion f = {.clip_lo = -INFINITY, .clip_hi = INFINITY};
   image_step step;
-  if (!npuc_image_step_of(conv, &f, facts, &step)) return; /* the plain form does not fuse */
+  if (!npuc_image_step_of(kernels, conv, &f, facts, &step)) return; /* the plain form does not fuse */
   const node *add = absorb_add(facts, conv->outputs[0], fusions, &f);
   const node *clip = absorb_clip(facts, add ? add->outputs[0] : conv->outputs[0], &f);
   f.last = clip ? clip : add;
@@ -61,11 +61,11 @@ static void fuse_conv(const fact *facts, const node *conv, fusion *fusions) {
   fusions[conv->id] = f;
 }
 
-const fusion *npuc_exec_fusions(arena *scratch, const graph *g, const fact *facts, bool enabled) {
+const fusion *npuc_exec_fusions(arena *scratch, const graph *g, const fact *facts, const kernel_set *kernels, bool enabled) {
   fusion *fusions = NPUC_NEW_ARRAY(scratch, g->next_node_id + 1, fusion);
   if (!enabled) return fusions;
   NPUC_EACH_NODE(g, n) {
-    if (n->op->id == OP_CONV) fuse_conv(facts, n, fusions);
+    if (n->op->id == OP_CONV) fuse_conv(facts, kernels, n, fusions);
   }
   return fusions;
 }

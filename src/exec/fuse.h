@@ -5,6 +5,7 @@
 #define NPUC_EXEC_FUSE_H
 
 #include "ir/op.h"
+#include "kernels/kernels.h"
 
 typedef struct fusion {
   bool absorbed;    /* runs as part of another node, or (a Conv that absorbed) at another node's place */
@@ -15,6 +16,6 @@ typedef struct fusion {
 } fusion;
 
 /* By node id. `enabled` false: no fusions. */
-const fusion *npuc_exec_fusions(arena *scratch, const graph *g, const fact *facts, bool enabled);
+const fusion *npuc_exec_fusions(arena *scratch, const graph *g, const fact *facts, const kernel_set *kernels, bool enabled);
 
 #endif

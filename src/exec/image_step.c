@@ -72,7 +72,10 @@ static void convert_blocks(const image_call *c, int64_t n, int64_t first, int64_
   npuc_image_copy(c->kernels, &c->step->x.image, x_of(c, n), &c->step->y.image, y_of(c, n), first, last);
 }
 
-void npuc_image_convert(const image_call *c) { each_block(c, y_blocks(c), convert_blocks); }
+void npuc_image_convert(const image_call *c) {
+  const image *x = &c->step->x.image;
+  each_block(c, image_is_blocked(x) ? image_blocks(x) : y_blocks(c), convert_blocks);
+}
 
 /* -- Conv, with what was fused -- */
 
@@ -93,7 +96,7 @@ static void run_conv(const image_call *c) {
   npuc_conv_f32(c->kernels, c->pool, &conv, c->scratch);
 }
 
-static bool conv_step(const node *n, const fusion *f, const fact *facts, image_step *s) {
+static bool conv_step(const kernel_set *kernels, const node *n, const fusion *f, const fact *facts, image_step *s) {
   const fact *x = input_fact(n, facts, 0), *w = input_fact(n, facts, 1);
   conv_attributes *a = NPUC_ATTRS(conv_attributes, n);
   window_fields fields = window_of_conv(a);
@@ -101,7 +104,7 @@ static bool conv_step(const node *n, const fusion *f, const fact *facts, image_s
   if (!window_of(n, &fields, x, &facts[n->outputs[0]->id], w->shape.dims + 2, a->group, &s->g)) return false;
   conv_f32 conv = {.g = s->g, .x_image = s->x.image, .y_image = s->y.image};
   size_t bytes;
-  if (!npuc_conv_f32_scratch(&conv, 1, &bytes)) return false;
+  if (!npuc_conv_f32_scratch(kernels, &conv, 1, &bytes)) return false;
   s->run = run_conv;
   s->a = f->last ? f->clip_lo : -INFINITY;
   s->b = f->last ? f->clip_hi : INFINITY;
@@ -289,7 +292,7 @@ static bool slice_step(const node *n, const fact *facts, image_step *s) {
 }
 
 static bool pad_step(const node *n, const fact *facts, image_step *s) {
-  const fact *x = input_fact(n, facts, 0), *y = &facts[n->outputs[0]->id];
+  const fact *x = input_fact(n, facts, 0);
   const tensor *pads = input_constant(n, facts, 1), *fill = input_constant(n, facts, 2);
   const char *mode = NPUC_ATTRS(pad_attributes, n)->mode;
   int32_t rank = x->shape.rank;
@@ -303,17 +306,15 @@ static bool pad_step(const node *n, const fact *facts, image_step *s) {
     if (i == 1) s->move.channel_shift = begin;
     if (i >= 2) s->move.start[WINDOW_AXES - rank + i] = -begin;
   }
-  /* A block's lanes beyond x's channels must not become cells of y. */
-  bool shifted = y->shape.dims[1] != x->shape.dims[1];
-  return s->move.channel_shift % IMAGE_BLOCK == 0 && (!shifted || x->shape.dims[1] % IMAGE_BLOCK == 0);
+  return true;
 }
 
 /* -- the table -- */
 
-static bool form_of(const node *n, const fusion *f, const fact *facts, image_step *s) {
+static bool form_of(const kernel_set *kernels, const node *n, const fusion *f, const fact *facts, image_step *s) {
   switch (n->op->id) {
     case OP_CONV:
-      return conv_step(n, f, facts, s);
+      return conv_step(kernels, n, f, facts, s);
     case OP_MAXPOOL:
     case OP_AVERAGEPOOL:
       return pool_step(n, facts, s);
@@ -330,13 +331,13 @@ static bool form_of(const node *n, const fusion *f, const fact *facts, image_ste
   }
 }
 
-bool npuc_image_step_of(const node *n, const fusion *f, const fact *facts, image_step *out_step) {
+bool npuc_image_step_of(const kernel_set *kernels, const node *n, const fusion *f, const fact *facts, image_step *out_step) {
   const fact *x = input_fact(n, facts, 0), *y = n->n_outputs && n->outputs[0] ? &facts[n->outputs[0]->id] : NULL;
   image_step s = {.node = n};
   int64_t in, out, size[WINDOW_AXES];
-  if (!x || !y || !npuc_image_dims(x, &in, size) || !npuc_image_blocked(in, size, NULL, &s.x.image)) return false;
-  if (!npuc_image_dims(y, &out, size) || !npuc_image_blocked(out, size, NULL, &s.y.image)) return false;
-  if (x->shape.dims[0] != y->shape.dims[0] || y->constant || !form_of(n, f, facts, &s)) return false;
+  if (!x || !y || !npuc_image_dims(x, &in, size) || !npuc_image_blocked(in, kernels->lanes, size, NULL, &s.x.image)) return false;
+  if (!npuc_image_dims(y, &out, size) || !npuc_image_blocked(out, kernels->lanes, size, NULL, &s.y.image)) return false;
+  if (x->shape.dims[0] != y->shape.dims[0] || y->constant || !form_of(kernels, n, f, facts, &s)) return false;
   *out_step = s;
   return true;
 }

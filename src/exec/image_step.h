@@ -44,7 +44,7 @@ struct image_step {
 };
 
 /* The node as a step over images: what can be said without layouts. False: it has no such form. */
-bool npuc_image_step_of(const node *n, const fusion *f, const fact *facts, image_step *out_step);
+bool npuc_image_step_of(const kernel_set *kernels, const node *n, const fusion *f, const fact *facts, image_step *out_step);
 /* Whether the node's second input is an image as well. */
 bool npuc_image_step_is_binary(const node *n);
 /* Between a tensor's planes and own blocks, either way. */

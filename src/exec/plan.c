@@ -247,6 +247,7 @@ static npuc_status plan_segment(planner *p, const node *const *nodes, size_t n) 
                            .threads = p->source->threads,
                            .facts = p->facts,
                            .fusions = p->fusions,
+                           .kernels = p->source->kernels,
                            .prepared = p->source->prepared,
                            .image_of = p->image_of,
                            .outside = outside_tensor,
@@ -438,9 +439,9 @@ static npuc_status build(planner *p, const shape *input_shapes) {
   plan->dynamic = has_open_shape(p);
   if (plan->dynamic) return NPUC_OK;
   take_samples(p);
-  p->fusions = npuc_exec_fusions(p->scratch, g, p->facts, p->source->fuse);
+  p->fusions = npuc_exec_fusions(p->scratch, g, p->facts, p->source->kernels, p->source->fuse);
   segment_mode mode = !p->source->fuse ? SEGMENTS_NONE : p->source->single ? SEGMENTS_SINGLE : SEGMENTS_LONG;
-  p->segment_of = npuc_exec_segments(p->scratch, g, p->facts, p->fusions, mode);
+  p->segment_of = npuc_exec_segments(p->scratch, g, p->facts, p->fusions, p->source->kernels, mode);
   schedule(p);
   find_last_uses(p);
   NPUC_TRY(plan_inputs(p, input_shapes));

@@ -59,7 +59,8 @@ typedef struct plan_source {
   bool single;   /* somebody takes the time of each step: no batch runs by samples, and no nodes run as one but for what is fused */
   size_t threads;
   const tensor *constants; /* by value id; aligned */
-  void *const *prepared;   /* by node id; entries may be NULL */
+  const kernel_set *kernels;
+  void *const *prepared; /* by node id; entries may be NULL */
 } plan_source;
 
 /* input_shapes: one static shape per graph input. */

@@ -29,6 +29,7 @@ static bool is_folded(const node *n, const fact *facts) {
 typedef struct selection {
   const fact *facts;
   const fusion *fusions;
+  const kernel_set *kernels;
   size_t *of_node, *of_value;
   size_t count;
   segment_mode mode;
@@ -41,7 +42,7 @@ static bool is_image(const selection *s, const value *v) { return s->open && v &
 /* Convolutions begin or continue a segment; others continue it where they read an image of it. */
 static bool joins(selection *s, const node *n) {
   image_step step;
-  if (n->n_inputs == 0 || !n->inputs[0] || !npuc_image_step_of(n, &s->fusions[n->id], s->facts, &step)) return false;
+  if (n->n_inputs == 0 || !n->inputs[0] || !npuc_image_step_of(s->kernels, n, &s->fusions[n->id], s->facts, &step)) return false;
   int64_t batch = s->facts[n->inputs[0]->id].shape.dims[0];
   bool reads = is_image(s, n->inputs[0]) || (npuc_image_step_is_binary(n) && is_image(s, n->inputs[1]));
   if (n->op->id != OP_CONV) return reads && s->mode == SEGMENTS_LONG;
@@ -53,8 +54,9 @@ static bool joins(selection *s, const node *n) {
   return true;
 }
 
-size_t *npuc_exec_segments(arena *scratch, const graph *g, const fact *facts, const fusion *fusions, segment_mode mode) {
-  selection s = {.facts = facts, .fusions = fusions, .mode = mode};
+size_t *npuc_exec_segments(arena *scratch, const graph *g, const fact *facts, const fusion *fusions, const kernel_set *kernels,
+                           segment_mode mode) {
+  selection s = {.facts = facts, .fusions = fusions, .kernels = kernels, .mode = mode};
   s.of_node = NPUC_NEW_ARRAY(scratch, g->next_node_id + 1, size_t);
   s.of_value = NPUC_NEW_ARRAY(scratch, g->next_value_id + 1, size_t);
   if (mode == SEGMENTS_NONE) return s.of_node;
@@ -131,7 +133,8 @@ static size_t image_for(builder *b, const value *v) {
   if (found != SIZE_MAX) return found;
   image layout = {0};
   int64_t channels, size[WINDOW_AXES];
-  (void)(npuc_image_dims(&b->source->facts[v->id], &channels, size) && npuc_image_blocked(channels, size, NULL, &layout));
+  (void)(npuc_image_dims(&b->source->facts[v->id], &channels, size) &&
+         npuc_image_blocked(channels, b->source->kernels->lanes, size, NULL, &layout));
   size_t index = add_image(b, v, &layout);
   add_step(b, &(image_step){.run = npuc_image_convert, .x = tensor_place(b, v)}, (step_images){SIZE_MAX, SIZE_MAX, index});
   return index;
@@ -142,7 +145,7 @@ static void add_node(builder *b, const node *n) {
   const fusion *f = &source->fusions[n->id];
   const value *result = result_of(n, f), *other = npuc_image_step_is_binary(n) ? n->inputs[1] : f->add;
   image_step step;
-  if (!npuc_image_step_of(n, f, source->facts, &step)) return; /* selected: it has one */
+  if (!npuc_image_step_of(source->kernels, n, f, source->facts, &step)) return; /* selected: it has one */
   step_images images = {SIZE_MAX, SIZE_MAX, SIZE_MAX};
   if (n->op->id == OP_CONV && source->image_of[n->inputs[0]->id] == SIZE_MAX) {
     step.x = tensor_place(b, n->inputs[0]);
@@ -171,8 +174,8 @@ static bool widen(image *i, const image_border *need) {
     if (need->after[a] > wide.after[a]) wide.after[a] = need->after[a];
   }
   image result;
-  if (!changed || !npuc_image_blocked(i->channels, i->size, &wide, &result) ||
-      result.sample > 4 * image_blocks(i) * window_volume(i->size) * IMAGE_BLOCK)
+  if (!changed || !npuc_image_blocked(i->channels, i->lanes, i->size, &wide, &result) ||
+      result.sample > 4 * image_blocks(i) * window_volume(i->size) * i->lanes)
     return false; /* a border larger than the image: the convolution copies */
   *i = result;
   return true;
@@ -290,7 +293,7 @@ static bool choose_scratch(builder *b) {
     if (!step->node || step->node->op->id != OP_CONV) continue;
     conv_f32 conv = {.g = step->g, .x_image = step->x.image, .y_image = step->y.image};
     conv.g.batch = s->chunk;
-    if (!npuc_conv_f32_scratch(&conv, threads, &step->scratch)) return false;
+    if (!npuc_conv_f32_scratch(b->source->kernels, &conv, threads, &step->scratch)) return false;
     if (step->scratch > most) most = step->scratch;
   }
   size_t total;

@@ -20,7 +20,8 @@ typedef enum segment_mode {
   SEGMENTS_SINGLE, /* every convolution alone: a step is a node, with what is fused into it */
   SEGMENTS_LONG
 } segment_mode;
-size_t *npuc_exec_segments(arena *scratch, const graph *g, const fact *facts, const fusion *fusions, segment_mode mode);
+size_t *npuc_exec_segments(arena *scratch, const graph *g, const fact *facts, const fusion *fusions, const kernel_set *kernels,
+                           segment_mode mode);
 
 typedef struct segment_source {
   arena *arena, *scratch;
@@ -29,6 +30,7 @@ typedef struct segment_source {
   size_t threads;
   const fact *facts;
   const fusion *fusions;
+  const kernel_set *kernels;
   void *const *prepared;
   size_t *image_of; /* by value id, all SIZE_MAX: used here and left so */
   /* The tensor that a value has outside, or NULL where nobody outside reads it. */

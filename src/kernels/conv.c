@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* float32 convolution. Output channels are cut into units of one to three blocks of 8, output pixels of all samples into runs; a unit
+/* float32 convolution. Output channels are cut into units of one to three blocks, output pixels of all samples into runs; a unit
  * over a run is one kernel call, and the unit of parallel work. A run's addresses are worked out once for all units.
  *
  * An input without the border that the window needs, and an output that is planar, are staged: one sample at a time goes through scratch
@@ -10,10 +10,10 @@
 #include <string.h>
 
 enum {
-  RUN_MOST = 240, /* pixels of a run; a multiple of the tiles' widths */
-  RUN_LEAST = 24,
-  RUN_FLOATS = 48 * 1024, /* of input that a run may touch: a part of the second cache */
-  VECTOR_SLACK = 16       /* floats readable past packed weights and biases: the widest vector may read over their end */
+  RUN_MOST = 120, /* pairs of pixels of a run; a multiple of the tiles' widths */
+  RUN_LEAST = 12,
+  MOST_LANES = 16,
+  RUN_FLOATS = 48 * 1024 /* of input that a run may touch: a part of the second cache */
 };
 
 static size_t align64(size_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -24,27 +24,28 @@ static bool is_depthwise(const conv_weights *w) { return w->channels == 1 && w->
 /* Channels [first, first + channels) lie in adjacent blocks; all are of one group, but for depthwise. */
 typedef struct unit {
   int64_t first, channels;
-  int64_t weights; /* element of the packed weights: [taps, 8 * blocks] */
+  int64_t weights; /* element of the packed weights: [taps, lanes * blocks] */
 } unit;
 
 static int64_t unit_taps(const conv_weights *w) { return is_depthwise(w) ? w->volume : w->channels * w->volume; }
-static int64_t unit_blocks(const unit *u) { return (u->first % IMAGE_BLOCK + u->channels + IMAGE_BLOCK - 1) / IMAGE_BLOCK; }
+static int64_t unit_blocks(const conv_weights *w, const unit *u) { return (u->first % w->lanes + u->channels + w->lanes - 1) / w->lanes; }
 
 /* Whole blocks go in pairs, the last three together; a group's channels that share a block with another group's go alone. */
 static int64_t unit_size(const conv_weights *w, int64_t first) {
-  int64_t per_group = w->out_channels / w->group, lane = first % IMAGE_BLOCK, left = w->out_channels - first;
-  if (is_depthwise(w)) return left < IMAGE_BLOCK ? left : IMAGE_BLOCK;
+  int64_t per_group = w->out_channels / w->group, lanes = w->lanes, lane = first % lanes;
+  int64_t left = w->out_channels - first;
+  if (is_depthwise(w)) return left < lanes ? left : lanes;
   int64_t room = per_group - first % per_group;
-  if (lane || (room < IMAGE_BLOCK && room < left)) return room < IMAGE_BLOCK - lane ? room : IMAGE_BLOCK - lane;
-  int64_t blocks = room == left ? (room + IMAGE_BLOCK - 1) / IMAGE_BLOCK : room / IMAGE_BLOCK;
+  if (lane || (room < lanes && room < left)) return room < lanes - lane ? room : lanes - lane;
+  int64_t blocks = room == left ? (room + lanes - 1) / lanes : room / lanes;
   int64_t taken = blocks == 1 || blocks == 3 ? blocks : 2;
-  return room < taken * IMAGE_BLOCK ? room : taken * IMAGE_BLOCK;
+  return room < taken * lanes ? room : taken * lanes;
 }
 
 static unit first_unit(const conv_weights *w) { return (unit){.channels = unit_size(w, 0)}; }
 
 static bool next_unit(const conv_weights *w, unit *u) {
-  u->weights += unit_taps(w) * unit_blocks(u) * IMAGE_BLOCK;
+  u->weights += unit_taps(w) * unit_blocks(w, u) * w->lanes;
   u->first += u->channels;
   if (u->first >= w->out_channels) return false;
   u->channels = unit_size(w, u->first);
@@ -60,14 +61,14 @@ static int64_t count_units(const conv_weights *w) {
 size_t npuc_conv_f32_packed_elements(const conv_weights *w) {
   unit u = first_unit(w);
   while (next_unit(w, &u)) continue;
-  return (size_t)u.weights + VECTOR_SLACK;
+  return (size_t)u.weights;
 }
 
 void npuc_conv_f32_pack(const conv_weights *w, const void *from, float *out_packed) {
   int64_t taps = unit_taps(w);
   unit u = first_unit(w);
   do {
-    int64_t width = unit_blocks(&u) * IMAGE_BLOCK, lane = u.first % IMAGE_BLOCK;
+    int64_t width = unit_blocks(w, &u) * w->lanes, lane = u.first % w->lanes;
     float *to = out_packed + u.weights;
     memset(to, 0, (size_t)(taps * width) * sizeof *to);
     for (int64_t c = 0; c < u.channels; c++) {
@@ -75,7 +76,6 @@ void npuc_conv_f32_pack(const conv_weights *w, const void *from, float *out_pack
       for (int64_t k = 0; k < taps; k++) memcpy(&to[k * width + lane + c], row + k * (int64_t)sizeof *to, sizeof *to);
     }
   } while (next_unit(w, &u));
-  memset(out_packed + u.weights, 0, VECTOR_SLACK * sizeof *out_packed);
 }
 
 /* -- staging -- */
@@ -96,38 +96,37 @@ typedef struct staging {
   size_t x_bytes, bytes; /* of one worker */
 } staging;
 
-static bool make_staging(const conv_f32 *conv, staging *out) {
+static bool make_staging(const kernel_set *kernels, const conv_f32 *conv, staging *out) {
   const kernel_window *g = &conv->g;
-  conv_weights w = conv_weights_of(g);
+  conv_weights w = conv_weights_of(kernels, g);
   image_border need = npuc_conv_border(g);
-  staging s = {.x_image = conv->x_image, .y_image = conv->y_image, .y = !conv->y_image.blocked};
-  s.x = is_depthwise(&w) && !conv->x_image.blocked;
+  staging s = {.x_image = conv->x_image, .y_image = conv->y_image, .y = !image_is_blocked(&conv->y_image)};
+  s.x = is_depthwise(&w) && !image_is_blocked(&conv->x_image);
   for (int a = 0; a < WINDOW_AXES; a++) {
     if (conv->x_image.border.before[a] < need.before[a] || conv->x_image.border.after[a] < need.after[a]) s.x = true;
   }
   if (s.x) {
-    bool fits = is_depthwise(&w) || conv->x_image.blocked ? npuc_image_blocked(g->channels, g->in, &need, &s.x_image)
-                                                          : npuc_image_planar(g->channels, g->in, &need, &s.x_image);
+    int64_t lanes = is_depthwise(&w) ? w.lanes : conv->x_image.lanes;
+    bool fits = lanes > 1 ? npuc_image_blocked(g->channels, lanes, g->in, &need, &s.x_image)
+                          : npuc_image_planar(g->channels, g->in, &need, &s.x_image);
     if (!fits) return false;
     s.x_bytes = align64((size_t)s.x_image.sample * sizeof(float));
   }
-  if (s.y && !npuc_image_blocked(g->out_channels, g->out, NULL, &s.y_image)) return false;
+  if (s.y && !npuc_image_blocked(g->out_channels, w.lanes, g->out, NULL, &s.y_image)) return false;
   s.bytes = s.x_bytes + (s.y ? align64((size_t)s.y_image.sample * sizeof(float)) : 0);
   *out = s;
   return true;
 }
 
 static size_t offset_count(const kernel_window *g) { return (size_t)(g->channels * window_volume(g->kernel)); }
-static size_t bias_floats(const kernel_window *g) {
-  return (size_t)(g->out_channels + IMAGE_BLOCK - 1) / IMAGE_BLOCK * IMAGE_BLOCK + VECTOR_SLACK;
-}
+static size_t bias_floats(const kernel_window *g) { return ((size_t)g->out_channels + MOST_LANES - 1) / MOST_LANES * MOST_LANES; }
 static size_t tables_bytes(const kernel_window *g) {
   return align64(offset_count(g) * sizeof(int32_t)) + align64(bias_floats(g) * sizeof(float));
 }
 
-bool npuc_conv_f32_scratch(const conv_f32 *conv, size_t threads, size_t *out_bytes) {
+bool npuc_conv_f32_scratch(const kernel_set *kernels, const conv_f32 *conv, size_t threads, size_t *out_bytes) {
   staging s;
-  if (!make_staging(conv, &s) || offset_count(&conv->g) > INT32_MAX) return false;
+  if (!make_staging(kernels, conv, &s) || offset_count(&conv->g) > INT32_MAX) return false;
   *out_bytes = tables_bytes(&conv->g) + s.bytes * (conv->g.batch >= (int64_t)threads ? threads : 1);
   return true;
 }
@@ -137,7 +136,7 @@ bool npuc_conv_f32_scratch(const conv_f32 *conv, size_t threads, size_t *out_byt
 /* Where each tap lies from a pixel's first, in weight order: channel, kernel axes. Of all channels, so that a group is a part of it. */
 static void fill_offsets(const kernel_window *g, const image *x, int32_t *offsets) {
   for (int64_t c = 0; c < g->channels; c++) {
-    int64_t channel = c / IMAGE_BLOCK * x->block + c % IMAGE_BLOCK * x->lane;
+    int64_t channel = c / x->lanes * x->block + c % x->lanes;
     for (int64_t d = 0; d < g->kernel[0]; d++) {
       for (int64_t h = 0; h < g->kernel[1]; h++) {
         int64_t row = channel + d * g->dilation[0] * x->step[0] + h * g->dilation[1] * x->step[1];
@@ -147,32 +146,72 @@ static void fill_offsets(const kernel_window *g, const image *x, int32_t *offset
   }
 }
 
-typedef struct places {
-  int64_t x[RUN_MOST], y[RUN_MOST], add[RUN_MOST];
-} places;
+/* -- pixels -- */
 
-/* Addresses of the pixels [first, last) of all samples, row-major. */
-static void fill_places(const conv_f32 *conv, int64_t first, int64_t last, places *p) {
+/* An axis of the pixels: how far its next one is in each image. */
+typedef struct pixel_axis {
+  int64_t size, x, y, add;
+} pixel_axis;
+
+/* The pixels of all samples as rows of neighbours, each row cut into pairs; with an odd length its last pair has one pixel that is the pair's
+ * before, and is skipped. Axes that are one step on from another are part of it: where nothing has a border, a sample is one row. */
+typedef struct pixel_rows {
+  pixel_axis row, outer[WINDOW_AXES]; /* outer: row-major, unused ones of size 1 */
+  int64_t pairs_of_row, pairs;
+} pixel_rows;
+
+static bool continues(const pixel_axis *inner, const pixel_axis *outer, bool add) {
+  return outer->x == inner->x * inner->size && outer->y == inner->y * inner->size && (!add || outer->add == inner->add * inner->size);
+}
+
+static pixel_rows rows_of(const conv_f32 *conv) {
   const kernel_window *g = &conv->g;
   const image *x = &conv->x_image, *y = &conv->y_image, *add = &conv->add_image;
-  int64_t w = first % g->out[2], rest = first / g->out[2], h = rest % g->out[1], d = rest / g->out[1] % g->out[0],
-          n = rest / g->out[1] / g->out[0];
-  for (int64_t i = 0; i < last - first;) {
-    int64_t x_row = n * x->sample + d * g->stride[0] * x->step[0] + h * g->stride[1] * x->step[1], x_step = g->stride[2] * x->step[2];
-    int64_t y_row = n * y->sample + d * y->step[0] + h * y->step[1], add_row = n * add->sample + d * add->step[0] + h * add->step[1];
-    int64_t count = last - first - i < g->out[2] - w ? last - first - i : g->out[2] - w;
-    for (int64_t j = 0; j < count; j++) {
-      p->x[i + j] = x_row + (w + j) * x_step;
-      p->y[i + j] = y_row + (w + j) * y->step[2];
-      p->add[i + j] = add_row + (w + j) * add->step[2];
+  pixel_axis axes[1 + WINDOW_AXES] = {{g->batch, x->sample, y->sample, add->sample}};
+  for (int a = 0; a < WINDOW_AXES; a++) axes[1 + a] = (pixel_axis){g->out[a], g->stride[a] * x->step[a], y->step[a], add->step[a]};
+  pixel_rows r = {.row = {.size = 1}, .outer = {{.size = 1}, {.size = 1}, {.size = 1}}};
+  int outers = 0;
+  for (int a = WINDOW_AXES; a >= 0; a--) {
+    pixel_axis *inner = outers ? &r.outer[WINDOW_AXES - outers] : &r.row;
+    if (axes[a].size == 1) continue;
+    if (inner->size == 1) {
+      *inner = axes[a];
+    } else if (continues(inner, &axes[a], conv->add)) {
+      inner->size *= axes[a].size;
+    } else {
+      r.outer[WINDOW_AXES - ++outers] = axes[a];
     }
-    i += count;
-    w = 0;
-    if (++h < g->out[1]) continue;
-    h = 0;
-    if (++d < g->out[0]) continue;
-    d = 0;
-    n++;
+  }
+  r.pairs_of_row = (r.row.size + 1) / 2;
+  r.pairs = r.pairs_of_row * r.outer[0].size * r.outer[1].size * r.outer[2].size;
+  return r;
+}
+
+typedef struct places {
+  int64_t x[RUN_MOST], y[RUN_MOST], add[RUN_MOST];
+  bool skip[RUN_MOST];
+} places;
+
+/* Addresses of the pairs [first, last). */
+static void fill_places(const pixel_rows *r, int64_t first, int64_t last, places *p) {
+  int64_t row = first / r->pairs_of_row, pair = first % r->pairs_of_row;
+  for (int64_t i = 0; i < last - first; row++, pair = 0) {
+    int64_t x = 0, y = 0, add = 0, rest = row;
+    for (int a = WINDOW_AXES - 1; a >= 0; a--) {
+      int64_t at = rest % r->outer[a].size;
+      rest /= r->outer[a].size;
+      x += at * r->outer[a].x;
+      y += at * r->outer[a].y;
+      add += at * r->outer[a].add;
+    }
+    for (; pair < r->pairs_of_row && i < last - first; pair++, i++) {
+      int64_t pixel = 2 * pair;
+      p->skip[i] = pixel + 1 == r->row.size;
+      if (p->skip[i] && pixel > 0) pixel--; /* of a row of one, both are that one */
+      p->x[i] = x + pixel * r->row.x;
+      p->y[i] = y + pixel * r->row.y;
+      p->add[i] = add + pixel * r->row.add;
+    }
   }
 }
 
@@ -184,27 +223,33 @@ typedef struct conv_job {
   conv_weights weights;
   const int32_t *offsets;
   const float *bias; /* padded to blocks */
-  int64_t pixels, run, units, units_per_item;
+  pixel_rows rows;
+  int64_t run, units, units_per_item;
 } conv_job;
 
 static tile_f32 unit_tile(const conv_job *j, const unit *u) {
   const conv_f32 *c = &j->conv;
   bool depthwise = is_depthwise(&j->weights);
-  int64_t block = u->first / IMAGE_BLOCK, end = u->first + u->channels;
+  int64_t lanes = j->weights.lanes, block = u->first / lanes, end = u->first + u->channels;
+  bool one = j->rows.row.size == 1;
   int64_t in = u->first / (j->weights.out_channels / j->weights.group) * j->weights.channels; /* the group's first channel */
   tile_f32 t = {.taps = (size_t)unit_taps(&j->weights),
                 .weights = c->packed + u->weights,
-                .blocks = (int)unit_blocks(u),
+                .lanes = (int)lanes,
+                .blocks = (int)unit_blocks(&j->weights, u),
+                .x_step = one ? 0 : j->rows.row.x,
+                .y_step = one ? 0 : j->rows.row.y,
+                .add_step = one ? 0 : j->rows.row.add,
                 .y = c->y + c->y_image.origin + block * c->y_image.block,
                 .y_block = (size_t)c->y_image.block,
                 .add = c->add ? c->add + c->add_image.origin + block * c->add_image.block : NULL,
                 .add_block = (size_t)c->add_image.block,
-                .start = j->bias + block * IMAGE_BLOCK,
-                .first_lane = (int)(u->first % IMAGE_BLOCK),
-                .end_lane = end == j->weights.out_channels ? IMAGE_BLOCK : (int)((end - 1) % IMAGE_BLOCK) + 1,
+                .start = j->bias + block * lanes,
+                .first_lane = (int)(u->first % lanes),
+                .end_lane = end == j->weights.out_channels ? (int)lanes : (int)((end - 1) % lanes) + 1,
                 .clip_lo = c->clip_lo,
                 .clip_hi = c->clip_hi};
-  t.w_step = (size_t)t.blocks * IMAGE_BLOCK;
+  t.w_step = (size_t)(t.blocks * t.lanes);
   t.x = c->x + c->x_image.origin + (depthwise ? block * c->x_image.block : 0);
   for (int a = 0; a < WINDOW_AXES; a++) t.x -= c->g.begin[a] * c->x_image.step[a];
   t.offsets = j->offsets + (depthwise ? 0 : in * j->weights.volume);
@@ -219,9 +264,9 @@ static void run_items(void *context, size_t begin, size_t end, size_t worker) {
   tile_f32_kernel *kernel = is_depthwise(&j->weights) ? j->kernels->depthwise_f32 : j->kernels->conv_f32;
   places p;
   for (int64_t item = (int64_t)begin; item < (int64_t)end; item++) {
-    int64_t first = item / columns * j->run, last = j->pixels - first < j->run ? j->pixels : first + j->run;
+    int64_t first = item / columns * j->run, last = j->rows.pairs - first < j->run ? j->rows.pairs : first + j->run;
     int64_t from = item % columns * j->units_per_item, i = 0;
-    fill_places(&j->conv, first, last, &p);
+    fill_places(&j->rows, first, last, &p);
     unit u = first_unit(&j->weights);
     do {
       if (i++ < from) continue;
@@ -229,6 +274,7 @@ static void run_items(void *context, size_t begin, size_t end, size_t worker) {
       t.x_at = p.x;
       t.y_at = p.y;
       t.add_at = p.add;
+      t.skip = j->rows.row.size % 2 ? p.skip : NULL;
       kernel(&t, (size_t)(last - first));
     } while (i < from + j->units_per_item && next_unit(&j->weights, &u));
   }
@@ -238,12 +284,12 @@ static void run_items(void *context, size_t begin, size_t end, size_t worker) {
 static void run_job(thread_pool *pool, conv_job *j) {
   const kernel_window *g = &j->conv.g;
   int64_t threads = (int64_t)npuc_pool_threads(pool), floats = is_depthwise(&j->weights) ? 1 : g->channels * g->stride[1] * g->stride[2];
-  j->pixels = g->batch * window_volume(g->out);
-  j->run = RUN_FLOATS / floats / 12 * 12;
+  j->rows = rows_of(&j->conv);
+  j->run = RUN_FLOATS / 2 / floats / 12 * 12;
   if (j->run > RUN_MOST) j->run = RUN_MOST;
   if (j->run < RUN_LEAST) j->run = RUN_LEAST;
   j->units = count_units(&j->weights);
-  int64_t runs = (j->pixels + j->run - 1) / j->run, wanted = threads == 1 ? 1 : (8 * threads + runs - 1) / runs;
+  int64_t runs = (j->rows.pairs + j->run - 1) / j->run, wanted = threads == 1 ? 1 : (8 * threads + runs - 1) / runs;
   j->units_per_item = wanted >= j->units ? 1 : (j->units + wanted - 1) / wanted;
   int64_t columns = (j->units + j->units_per_item - 1) / j->units_per_item;
   npuc_parallel_for(pool, (size_t)(runs * columns), 1, run_items, j);
@@ -268,8 +314,6 @@ static void store_sample(const staged_job *s, int64_t n, const float *from, int6
   npuc_image_copy(s->job->kernels, &s->stage->y_image, from, &c->y_image, c->y + n * c->y_image.sample, first, last);
 }
 
-static int64_t load_units(const staging *s) { return s->x_image.blocked ? image_blocks(&s->x_image) : s->x_image.channels; }
-
 /* The job of sample n, between the staged images in `memory`. */
 static conv_job sample_job(const staged_job *s, int64_t n, char *memory) {
   conv_job j = *s->job;
@@ -288,7 +332,7 @@ static void whole_samples(void *context, size_t begin, size_t end, size_t worker
   char *memory = s->memory + worker * s->stage->bytes;
   for (int64_t n = (int64_t)begin; n < (int64_t)end; n++) {
     conv_job j = sample_job(s, n, memory);
-    if (s->stage->x) load_sample(s, n, (float *)(void *)memory, 0, load_units(s->stage));
+    if (s->stage->x) load_sample(s, n, (float *)(void *)memory, 0, image_blocks(&s->stage->x_image));
     run_job(NULL, &j);
     if (s->stage->y) store_sample(s, n, j.conv.y, 0, image_blocks(&s->stage->y_image));
   }
@@ -314,7 +358,7 @@ static void run_staged(thread_pool *pool, staged_job *s) {
   }
   for (s->sample = 0; s->sample < batch; s->sample++) {
     conv_job j = sample_job(s, s->sample, s->memory);
-    if (s->stage->x) npuc_parallel_for(pool, (size_t)load_units(s->stage), 0, load_part, s);
+    if (s->stage->x) npuc_parallel_for(pool, (size_t)image_blocks(&s->stage->x_image), 0, load_part, s);
     run_job(pool, &j);
     if (s->stage->y) npuc_parallel_for(pool, (size_t)image_blocks(&s->stage->y_image), 0, store_part, s);
   }
@@ -323,13 +367,13 @@ static void run_staged(thread_pool *pool, staged_job *s) {
 void npuc_conv_f32(const kernel_set *kernels, thread_pool *pool, const conv_f32 *conv, void *scratch) {
   const kernel_window *g = &conv->g;
   staging stage;
-  if (!make_staging(conv, &stage)) return; /* npuc_conv_f32_scratch has said so */
+  if (!make_staging(kernels, conv, &stage)) return; /* npuc_conv_f32_scratch has said so */
   int32_t *offsets = scratch;
   float *bias = (float *)(void *)((char *)scratch + align64(offset_count(g) * sizeof *offsets));
   fill_offsets(g, &stage.x_image, offsets);
   memset(bias, 0, bias_floats(g) * sizeof *bias);
   if (conv->bias) memcpy(bias, conv->bias, (size_t)g->out_channels * sizeof *bias);
-  conv_job job = {.kernels = kernels, .conv = *conv, .weights = conv_weights_of(g), .offsets = offsets, .bias = bias};
+  conv_job job = {.kernels = kernels, .conv = *conv, .weights = conv_weights_of(kernels, g), .offsets = offsets, .bias = bias};
   if (stage.x || stage.y) {
     staged_job s = {.job = &job, .stage = &stage, .memory = (char *)scratch + tables_bytes(g)};
     run_staged(pool, &s);

@@ -6,6 +6,7 @@
 
 static const kernel_set scalar_set = {
     .level = CPU_SCALAR,
+    .lanes = 8,
 #define KERNEL_SLOT(slot, type, function) .slot = function,
 #define KERNEL_FAST(slot, type, level, function)
 #include "kernels/kernels.def"
@@ -24,6 +25,7 @@ void npuc_kernels_for_level(cpu_level level, kernel_set *out_set) {
 #include "kernels/kernels.def"
 #undef KERNEL_SLOT
 #undef KERNEL_FAST
+  if (level >= CPU_AVX512) set.lanes = 16;
   static const quads_kind quads[CPU_LEVELS] = {[CPU_DOTPROD] = QUADS_SIGNED, [CPU_AVX512] = QUADS_UNSIGNED, [CPU_AMX] = QUADS_EITHER};
   set.quads = quads[level];
   *out_set = set;

@@ -13,29 +13,27 @@ static bool extents(const int64_t size[WINDOW_AXES], const image_border *border,
   return true;
 }
 
-static bool layout(int64_t channels, const int64_t size[WINDOW_AXES], const image_border *border, int64_t cell, image *out_image) {
-  image i = {.channels = channels, .blocked = cell > 1};
-  int64_t extent[WINDOW_AXES], volume;
+static bool layout(int64_t channels, int64_t lanes, const int64_t size[WINDOW_AXES], const image_border *border, image *out_image) {
+  image i = {.channels = channels, .lanes = lanes};
+  int64_t extent[WINDOW_AXES];
   if (!extents(size, border, extent)) return false;
   if (border) i.border = *border;
   memcpy(i.size, size, sizeof i.size);
-  i.step[2] = cell;
-  i.step[1] = cell * extent[2];
-  if (__builtin_mul_overflow(i.step[1], extent[1], &i.step[0]) || __builtin_mul_overflow(i.step[0], extent[0], &volume)) return false;
-  i.lane = i.blocked ? 1 : volume;
-  if (__builtin_mul_overflow(volume, i.blocked ? 1 : IMAGE_BLOCK, &i.block)) return false;
-  if (__builtin_mul_overflow(volume, i.blocked ? image_blocks(&i) : channels, &i.sample)) return false;
+  i.step[2] = lanes;
+  i.step[1] = lanes * extent[2];
+  if (__builtin_mul_overflow(i.step[1], extent[1], &i.step[0]) || __builtin_mul_overflow(i.step[0], extent[0], &i.block)) return false;
+  if (__builtin_mul_overflow(i.block, image_blocks(&i), &i.sample)) return false;
   for (int a = 0; a < WINDOW_AXES; a++) i.origin += i.border.before[a] * i.step[a];
   *out_image = i;
-  return i.sample < INT32_MAX && i.block < INT32_MAX;
+  return i.sample < INT32_MAX;
 }
 
-bool npuc_image_blocked(int64_t channels, const int64_t size[WINDOW_AXES], const image_border *border, image *out_image) {
-  return layout(channels, size, border, IMAGE_BLOCK, out_image);
+bool npuc_image_blocked(int64_t channels, int64_t lanes, const int64_t size[WINDOW_AXES], const image_border *border, image *out_image) {
+  return layout(channels, lanes, size, border, out_image);
 }
 
 bool npuc_image_planar(int64_t channels, const int64_t size[WINDOW_AXES], const image_border *border, image *out_image) {
-  return layout(channels, size, border, 1, out_image);
+  return layout(channels, 1, size, border, out_image);
 }
 
 bool npuc_image_has_border(const image *i) {
@@ -66,41 +64,35 @@ static void clear_map(const image *i, float *x) {
 
 static void clear_maps(const image *i, float *x, int64_t first, int64_t last) {
   if (!npuc_image_has_border(i)) return;
-  int64_t map = i->blocked ? i->block : i->lane;
-  for (int64_t m = first; m < last; m++) clear_map(i, x + m * map);
+  for (int64_t m = first; m < last; m++) clear_map(i, x + m * i->block);
 }
 
-void npuc_image_clear_border(const image *i, float *x) { clear_maps(i, x, 0, i->blocked ? image_blocks(i) : i->channels); }
+void npuc_image_clear_border(const image *i, float *x) { clear_maps(i, x, 0, image_blocks(i)); }
 
 static void copy_row(const kernel_set *kernels, const image *from, const float *x, const image *to, float *y, int64_t n, int64_t lanes) {
-  if (from->blocked == to->blocked) {
+  if (from->lanes == to->lanes) {
     memcpy(y, x, (size_t)(n * from->step[2]) * sizeof *y);
-  } else if (to->blocked) {
-    kernels->block_f32(x, (size_t)from->lane, (size_t)lanes, y, (size_t)n);
+  } else if (image_is_blocked(to)) {
+    kernels->block_f32(x, (size_t)from->block, (size_t)lanes, y, (size_t)to->lanes, (size_t)n);
   } else {
-    kernels->unblock_f32(x, y, (size_t)to->lane, (size_t)lanes, (size_t)n);
+    kernels->unblock_f32(x, (size_t)from->lanes, y, (size_t)to->block, (size_t)lanes, (size_t)n);
   }
 }
 
-/* Blocks where either is blocked; else planes. */
 void npuc_image_copy(const kernel_set *kernels, const image *from, const float *x, const image *to, float *y, int64_t first, int64_t last) {
-  bool planes = !from->blocked && !to->blocked;
   bool whole = !npuc_image_has_border(from) && !npuc_image_has_border(to); /* all rows are one */
   int64_t depth = whole ? 1 : from->size[0], rows = whole ? 1 : from->size[1];
   int64_t n = whole ? window_volume(from->size) : from->size[2];
+  int64_t width = from->lanes > to->lanes ? from->lanes : to->lanes; /* channels of a block */
   for (int64_t b = first; b < last; b++) {
-    int64_t lanes = from->channels - b * IMAGE_BLOCK < IMAGE_BLOCK ? from->channels - b * IMAGE_BLOCK : IMAGE_BLOCK;
-    const float *source = x + from->origin + b * (planes ? from->lane : from->block);
-    float *target = y + to->origin + b * (planes ? to->lane : to->block);
+    int64_t lanes = from->channels - b * width < width ? from->channels - b * width : width;
+    const float *source = x + from->origin + b * width / from->lanes * from->block;
+    float *target = y + to->origin + b * width / to->lanes * to->block;
     for (int64_t r = 0; r < depth * rows; r++) {
       int64_t d = r / rows, h = r % rows;
       copy_row(kernels, from, source + d * from->step[0] + h * from->step[1], to, target + d * to->step[0] + h * to->step[1], n, lanes);
     }
   }
-  if (planes || to->blocked) {
-    clear_maps(to, y, first, last);
-  } else {
-    int64_t end = last * IMAGE_BLOCK < to->channels ? last * IMAGE_BLOCK : to->channels;
-    clear_maps(to, y, first * IMAGE_BLOCK, end);
-  }
+  int64_t maps = image_blocks(to), end = last * width / to->lanes;
+  clear_maps(to, y, first * width / to->lanes, end < maps ? end : maps);
 }

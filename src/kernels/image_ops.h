@@ -16,7 +16,7 @@ void npuc_image_averagepool(const kernel_window *g, bool count_include_pad, cons
 /* `lanes16` over all cells, divided by their count. */
 void npuc_image_globalaveragepool(const image_pair *i, const float *x, float *y, int64_t first, int64_t last);
 
-/* y[c][p] = x[c - channel_shift][p * step + start] where that exists, else fill. channel_shift: whole blocks. */
+/* y[c][p] = x[c - channel_shift][p * step + start] where that exists, else fill. */
 typedef struct image_move {
   int64_t channel_shift, start[WINDOW_AXES], step[WINDOW_AXES];
   float fill;

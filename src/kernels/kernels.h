@@ -21,34 +21,40 @@ typedef void sum_f32_kernel(const float *x, size_t n, size_t stride, size_t colu
 /* One softmax over n adjacent elements; y may be x. */
 typedef void row_f32_kernel(const float *x, float *y, size_t n);
 
-/* float32 convolution or matrix product: `pixels` pixels by `blocks` blocks of 8 output channels; each output is one `chain` over the taps:
+/* float32 convolution or matrix product: pairs of pixels by `blocks` blocks of `lanes` output channels; each output is one `chain` over the
+ * taps:
  *
- *   y[p][c] = clip(start[c] + sum over k of x[x_at[p] + offsets[k]] * weights[k * w_step + c] + add[p][c])
+ *   y[p][c] = clip(start[c] + sum over k of x[at[p] + offsets[k]] * weights[k * w_step + c] + add[p][c])
  *
- * Block b of pixel p is at y + y_at[p] + b * y_block. Up to 8 floats past a row of weights, and past start, may be read. */
+ * A pair is two pixels whose distance is the same in all pairs, so that a tile of many pixels needs an address for every second one only.
+ * Block b of pair p is at y + y_at[p] + b * y_block, and y_step further for its second pixel. */
 typedef struct tile_f32 {
   const float *x;
-  const int64_t *x_at;
+  const int64_t *x_at; /* [pairs]; so are y_at, add_at, skip */
+  int64_t x_step;
   const int32_t *offsets; /* [taps] */
   size_t taps;
   const float *weights;
   size_t w_step;
-  const float *start; /* [8 * blocks] */
+  const float *start; /* [lanes * blocks] */
   float *y;
   const int64_t *y_at;
+  int64_t y_step;
   size_t y_block;
   const float *add; /* laid out in its own way; may be y; or NULL */
   const int64_t *add_at;
+  int64_t add_step;
   size_t add_block;
-  int blocks;               /* 1 .. 3 */
+  const bool *skip;         /* the pair's first pixel is another pair's, and not stored; NULL: nowhere */
+  int lanes, blocks;        /* the set's lanes; 1 .. 3 */
   int first_lane, end_lane; /* of the first block (0 unless it is the only one), and of the last: only these are stored */
   float clip_lo, clip_hi;   /* none: -infinity, infinity */
 } tile_f32;
 /* A depthwise tile has one block, and every channel its own input: lane c reads x[x_at[p] + offsets[k] + c]. */
-typedef void tile_f32_kernel(const tile_f32 *t, size_t pixels);
-/* Planes to a block, y[i * 8 + c] = x[c * plane + i], and back; lanes 1 .. 8, lanes beyond become 0. */
-typedef void block_f32_kernel(const float *x, size_t plane, size_t lanes, float *y, size_t n);
-typedef void unblock_f32_kernel(const float *x, float *y, size_t plane, size_t lanes, size_t n);
+typedef void tile_f32_kernel(const tile_f32 *t, size_t pairs);
+/* Planes to a block, y[i * width + c] = x[c * plane + i], and back; width 8 or 16, lanes 1 .. width, lanes beyond become 0. */
+typedef void block_f32_kernel(const float *x, size_t plane, size_t lanes, float *y, size_t width, size_t n);
+typedef void unblock_f32_kernel(const float *x, size_t width, float *y, size_t plane, size_t lanes, size_t n);
 
 /* `lanes16`: y[m, n] = sum over k of a[m, k] * b[n, k], rows of `a` a_stride elements apart, of `b` b_stride, of y y_stride. */
 typedef void dot_f32_kernel(const float *a, size_t a_stride, const float *b, size_t b_stride, size_t k, float *y, size_t y_stride, size_t m,
@@ -76,6 +82,7 @@ typedef enum quads_kind { QUADS_NONE, QUADS_SIGNED, QUADS_UNSIGNED, QUADS_EITHER
 
 typedef struct kernel_set {
   cpu_level level;
+  int lanes; /* channels of a block of the float32 tiles: 8 or 16 */
   quads_kind quads;
 #define KERNEL_SLOT(slot, type, function) type##_kernel *slot;
 #define KERNEL_FAST(slot, type, level, function)

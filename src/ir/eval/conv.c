@@ -27,11 +27,11 @@ static npuc_status beyond_offsets(const eval_context *c) {
 
 static npuc_status run_conv(const eval_context *c, const kernel_window *g, const tensor *x, const tensor *w, const tensor *b, tensor *y) {
   bool converted = x->type != DTYPE_F32, pack = !c->prepared;
-  conv_weights weights_of = conv_weights_of(g);
+  conv_weights weights_of = conv_weights_of(npuc_eval_kernels(c), g);
   size_t packed = pack ? npuc_conv_f32_packed_elements(&weights_of) : 0, rest;
   conv_f32 conv = {.g = *g, .clip_lo = -INFINITY, .clip_hi = INFINITY, .packed = c->prepared};
   if (!npuc_image_planar(g->channels, g->in, NULL, &conv.x_image) || !npuc_image_planar(g->out_channels, g->out, NULL, &conv.y_image) ||
-      !npuc_conv_f32_scratch(&conv, npuc_pool_threads(c->pool), &rest)) {
+      !npuc_conv_f32_scratch(npuc_eval_kernels(c), &conv, npuc_pool_threads(c->pool), &rest)) {
     return beyond_offsets(c);
   }
   size_t bytes = rest + floats((int64_t)packed);

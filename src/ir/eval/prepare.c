@@ -14,9 +14,9 @@ static npuc_status buffer(diag *d, const node *n, size_t bytes, void **out_buffe
   return npuc_fail_memory(d, &place, bytes, "packed weights");
 }
 
-static npuc_status prepare_conv(diag *d, const node *n, const tensor *w, void **out_prepared) {
+static npuc_status prepare_conv(diag *d, const kernel_set *kernels, const node *n, const tensor *w, void **out_prepared) {
   if (w->type != DTYPE_F32 || npuc_tensor_elements(w) == 0) return NPUC_OK;
-  conv_weights weights = {NPUC_ATTRS(conv_attributes, n)->group, w->shape.dims[0], w->shape.dims[1], 1};
+  conv_weights weights = {NPUC_ATTRS(conv_attributes, n)->group, w->shape.dims[0], w->shape.dims[1], 1, kernels->lanes};
   for (int32_t i = 2; i < w->shape.rank; i++) weights.volume *= w->shape.dims[i];
   NPUC_TRY(buffer(d, n, npuc_conv_f32_packed_elements(&weights) * sizeof(float), out_prepared));
   npuc_conv_f32_pack(&weights, w->data, *out_prepared);
@@ -50,7 +50,7 @@ npuc_status npuc_eval_prepare(diag *d, const kernel_set *kernels, const node *n,
   *out_prepared = NULL;
   switch (n->op->id) {
     case OP_CONV:
-      return constants[1] ? prepare_conv(d, n, constants[1], out_prepared) : NPUC_OK;
+      return constants[1] ? prepare_conv(d, kernels, n, constants[1], out_prepared) : NPUC_OK;
     case OP_QCONV:
       return constants[1] ? prepare_qconv(d, kernels, n, constants[1], out_prepared) : NPUC_OK;
     case OP_QGEMM:

@@ -28,14 +28,8 @@ NPUC_INLINE float32x4_t max4(float32x4_t a, float32x4_t b) { return vbslq_f32(vc
 NPUC_INLINE pair_f32 min8(pair_f32 a, pair_f32 b) { return (pair_f32){min4(a.low, b.low), min4(a.high, b.high)}; }
 NPUC_INLINE pair_f32 max8(pair_f32 a, pair_f32 b) { return (pair_f32){max4(a.low, b.low), max4(a.high, b.high)}; }
 
-NPUC_INLINE pair_f32 npuc_f32_load_blocks__neon(const float *x, size_t block, bool two) {
-  (void)block, (void)two;
-  return load8(x);
-}
-
 /* Lanes [first, end). */
-NPUC_INLINE void npuc_f32_store_blocks__neon(pair_f32 v, float *y, size_t block, bool two, int first, int end) {
-  (void)block, (void)two;
+NPUC_INLINE void npuc_f32_store_lanes__neon(pair_f32 v, float *y, int first, int end) {
   if (first == 0 && end == 8) {
     store8(y, v);
     return;
@@ -48,11 +42,12 @@ NPUC_INLINE void npuc_f32_store_blocks__neon(pair_f32 v, float *y, size_t block,
 #define NAME(op) npuc_f32_##op##__neon
 #define TARGET
 #define VEC pair_f32
-#define VEC_BLOCKS 1
-#define WIDE_1 8
-#define WIDE_2 6
-#define WIDE_3 4
+#define LANES 8
+#define PAIRS_1 4
+#define PAIRS_2 3
+#define PAIRS_3 2
 #define LOAD load8
+#define STORE store8
 #define SET set8
 #define FMA fma8
 #define ADD add8

@@ -36,44 +36,38 @@ static bool is_stored(const tile_f32 *t, int b, int lane) {
 }
 
 static void finish(const tile_f32 *t, size_t p, int b, int lane, float sum) {
-  if (!is_stored(t, b, lane)) return;
-  if (t->add) sum = sum + t->add[t->add_at[p] + (int64_t)t->add_block * b + lane];
+  const int64_t pair = (int64_t)p / 2, second = (int64_t)p % 2;
+  if (t->add) sum = sum + t->add[t->add_at[pair] + second * t->add_step + (int64_t)t->add_block * b + lane];
   sum = sum < t->clip_lo ? t->clip_lo : sum > t->clip_hi ? t->clip_hi : sum;
-  t->y[t->y_at[p] + (int64_t)t->y_block * b + lane] = sum;
+  t->y[t->y_at[pair] + second * t->y_step + (int64_t)t->y_block * b + lane] = sum;
 }
 
-void npuc_f32_conv__scalar(const tile_f32 *t, size_t pixels) {
-  for (size_t p = 0; p < pixels; p++) {
-    const float *x = t->x + t->x_at[p];
-    for (int c = 0; c < t->blocks * 8; c++) {
+/* Of the block's channels, each has its own input (step 1) or all have one. */
+static void tile(const tile_f32 *t, size_t pairs, int64_t step) {
+  for (size_t p = 0; p < 2 * pairs; p++) {
+    if (p % 2 == 0 && t->skip && t->skip[p / 2]) continue;
+    for (int c = 0; c < t->blocks * t->lanes; c++) {
+      const float *x = t->x + t->x_at[p / 2] + (int64_t)(p % 2) * t->x_step + c * step;
       float sum = t->start[c];
-      if (!is_stored(t, c / 8, c % 8)) continue;
+      if (!is_stored(t, c / t->lanes, c % t->lanes)) continue;
       for (size_t k = 0; k < t->taps; k++) sum = fmaf(x[t->offsets[k]], t->weights[k * t->w_step + (size_t)c], sum);
-      finish(t, p, c / 8, c % 8, sum);
+      finish(t, p, c / t->lanes, c % t->lanes, sum);
     }
   }
 }
 
-void npuc_f32_depthwise__scalar(const tile_f32 *t, size_t pixels) {
-  for (size_t p = 0; p < pixels; p++) {
-    for (int c = 0; c < 8; c++) {
-      const float *x = t->x + t->x_at[p] + c;
-      float sum = t->start[c];
-      for (size_t k = 0; k < t->taps; k++) sum = fmaf(x[t->offsets[k]], t->weights[k * t->w_step + (size_t)c], sum);
-      finish(t, p, 0, c, sum);
-    }
-  }
-}
+void npuc_f32_conv__scalar(const tile_f32 *t, size_t pairs) { tile(t, pairs, 0); }
+void npuc_f32_depthwise__scalar(const tile_f32 *t, size_t pairs) { tile(t, pairs, 1); }
 
-void npuc_f32_block__scalar(const float *x, size_t plane, size_t lanes, float *y, size_t n) {
+void npuc_f32_block__scalar(const float *x, size_t plane, size_t lanes, float *y, size_t width, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    for (size_t c = 0; c < 8; c++) y[i * 8 + c] = c < lanes ? x[c * plane + i] : 0.0f;
+    for (size_t c = 0; c < width; c++) y[i * width + c] = c < lanes ? x[c * plane + i] : 0.0f;
   }
 }
 
-void npuc_f32_unblock__scalar(const float *x, float *y, size_t plane, size_t lanes, size_t n) {
+void npuc_f32_unblock__scalar(const float *x, size_t width, float *y, size_t plane, size_t lanes, size_t n) {
   for (size_t c = 0; c < lanes; c++) {
-    for (size_t i = 0; i < n; i++) y[c * plane + i] = x[i * 8 + c];
+    for (size_t i = 0; i < n; i++) y[c * plane + i] = x[i * width + c];
   }
 }
 

@@ -6,10 +6,10 @@
 #if NPUC_X86
 #include <immintrin.h>
 
-/* -- stores of a block in part -- */
+/* -- tiles -- */
 
-/* Lanes [first, end) of a vector of 8. */
-NPUC_TARGET_AVX2 NPUC_INLINE void store_lanes(__m256 v, float *y, int first, int end) {
+/* Lanes [first, end) of a vector. */
+NPUC_TARGET_AVX2 NPUC_INLINE void npuc_f32_store_lanes__avx2(__m256 v, float *y, int first, int end) {
   if (first == 0 && end == 8) {
     _mm256_storeu_ps(y, v);
     return;
@@ -19,38 +19,19 @@ NPUC_TARGET_AVX2 NPUC_INLINE void store_lanes(__m256 v, float *y, int first, int
   for (int i = first; i < end; i++) y[i] = all[i];
 }
 
-NPUC_TARGET_AVX2 NPUC_INLINE __m256 npuc_f32_load_blocks__avx2(const float *x, size_t block, bool two) {
-  (void)block, (void)two;
-  return _mm256_loadu_ps(x);
+NPUC_TARGET_AVX512 NPUC_INLINE void npuc_f32_store_lanes__avx512(__m512 v, float *y, int first, int end) {
+  _mm512_mask_storeu_ps(y, (__mmask16)((1u << end) - (1u << first)), v);
 }
-
-NPUC_TARGET_AVX2 NPUC_INLINE void npuc_f32_store_blocks__avx2(__m256 v, float *y, size_t block, bool two, int first, int end) {
-  (void)block, (void)two;
-  store_lanes(v, y, first, end);
-}
-
-/* A vector of 16 is two blocks, or one and lanes that nobody wants. */
-NPUC_TARGET_AVX512 NPUC_INLINE __m512 npuc_f32_load_blocks__avx512(const float *x, size_t block, bool two) {
-  __m256 low = _mm256_loadu_ps(x), high = two ? _mm256_loadu_ps(x + block) : low;
-  return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
-}
-
-NPUC_TARGET_AVX512 NPUC_INLINE void npuc_f32_store_blocks__avx512(__m512 v, float *y, size_t block, bool two, int first, int end) {
-  __m256 low = _mm512_castps512_ps256(v), high = _mm512_extractf32x8_ps(v, 1);
-  store_lanes(low, y, first, two ? 8 : end);
-  if (two) store_lanes(high, y + block, 0, end);
-}
-
-/* -- tiles -- */
 
 #define NAME(op) npuc_f32_##op##__avx2
 #define TARGET NPUC_TARGET_AVX2
 #define VEC __m256
-#define VEC_BLOCKS 1
-#define WIDE_1 8
-#define WIDE_2 6
-#define WIDE_3 4
+#define LANES 8
+#define PAIRS_1 4
+#define PAIRS_2 3
+#define PAIRS_3 2
 #define LOAD _mm256_loadu_ps
+#define STORE _mm256_storeu_ps
 #define SET _mm256_set1_ps
 #define FMA _mm256_fmadd_ps
 #define ADD _mm256_add_ps
@@ -58,28 +39,15 @@ NPUC_TARGET_AVX512 NPUC_INLINE void npuc_f32_store_blocks__avx512(__m512 v, floa
 #define MAX _mm256_max_ps
 #include "kernels/conv_f32_template.h"
 
-#undef NAME
-#undef TARGET
-#undef VEC
-#undef VEC_BLOCKS
-#undef WIDE_1
-#undef WIDE_2
-#undef WIDE_3
-#undef LOAD
-#undef SET
-#undef FMA
-#undef ADD
-#undef MIN
-#undef MAX
-
 #define NAME(op) npuc_f32_##op##__avx512
 #define TARGET NPUC_TARGET_AVX512
 #define VEC __m512
-#define VEC_BLOCKS 2
-#define WIDE_1 8
-#define WIDE_2 8
-#define WIDE_3 6
+#define LANES 16
+#define PAIRS_1 8
+#define PAIRS_2 6
+#define PAIRS_3 4
 #define LOAD _mm512_loadu_ps
+#define STORE _mm512_storeu_ps
 #define SET _mm512_set1_ps
 #define FMA _mm512_fmadd_ps
 #define ADD _mm512_add_ps
@@ -111,28 +79,42 @@ NPUC_TARGET_AVX2 NPUC_INLINE void transpose(__m256 r[8]) {
   }
 }
 
-NPUC_TARGET_AVX2 void npuc_f32_block__avx2(const float *x, size_t plane, size_t lanes, float *y, size_t n) {
+/* Eight planes of n cells to lanes [0, 8) of cells of `width` lanes. */
+NPUC_TARGET_AVX2 NPUC_INLINE size_t block_eight(const float *x, size_t plane, size_t lanes, float *y, size_t width, size_t n) {
   size_t i = 0;
   for (; i + 8 <= n; i += 8) {
     __m256 r[8];
     for (size_t c = 0; c < 8; c++) r[c] = c < lanes ? _mm256_loadu_ps(x + c * plane + i) : _mm256_setzero_ps();
     transpose(r);
     NPUC_UNROLL
-    for (size_t c = 0; c < 8; c++) _mm256_storeu_ps(y + (i + c) * 8, r[c]);
+    for (size_t c = 0; c < 8; c++) _mm256_storeu_ps(y + (i + c) * width, r[c]);
   }
-  if (i < n) npuc_f32_block__scalar(x + i, plane, lanes, y + i * 8, n - i);
+  return i;
 }
 
-NPUC_TARGET_AVX2 void npuc_f32_unblock__avx2(const float *x, float *y, size_t plane, size_t lanes, size_t n) {
+NPUC_TARGET_AVX2 void npuc_f32_block__avx2(const float *x, size_t plane, size_t lanes, float *y, size_t width, size_t n) {
+  size_t done = 0;
+  for (size_t c = 0; c < width; c += 8)
+    done = block_eight(lanes > c ? x + c * plane : x, plane, lanes > c ? lanes - c : 0, y + c, width, n);
+  if (done < n) npuc_f32_block__scalar(x + done, plane, lanes, y + done * width, width, n - done);
+}
+
+NPUC_TARGET_AVX2 NPUC_INLINE size_t unblock_eight(const float *x, size_t width, float *y, size_t plane, size_t lanes, size_t n) {
   size_t i = 0;
   for (; i + 8 <= n; i += 8) {
     __m256 r[8];
     NPUC_UNROLL
-    for (size_t c = 0; c < 8; c++) r[c] = _mm256_loadu_ps(x + (i + c) * 8);
+    for (size_t c = 0; c < 8; c++) r[c] = _mm256_loadu_ps(x + (i + c) * width);
     transpose(r);
-    for (size_t c = 0; c < lanes; c++) _mm256_storeu_ps(y + c * plane + i, r[c]);
+    for (size_t c = 0; c < 8 && c < lanes; c++) _mm256_storeu_ps(y + c * plane + i, r[c]);
   }
-  if (i < n) npuc_f32_unblock__scalar(x + i * 8, y + i, plane, lanes, n - i);
+  return i;
+}
+
+NPUC_TARGET_AVX2 void npuc_f32_unblock__avx2(const float *x, size_t width, float *y, size_t plane, size_t lanes, size_t n) {
+  size_t done = 0;
+  for (size_t c = 0; c < lanes; c += 8) done = unblock_eight(x + c, width, y + c * plane, plane, lanes - c, n);
+  if (done < n) npuc_f32_unblock__scalar(x + done * width, width, y + done, plane, lanes, n - done);
 }
 
 /* -- dot products -- */

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/cpu.h"
 #include "exec/executor.h"
 #include "ir/text.h"
 #include "support/random.h"
@@ -73,6 +74,17 @@ static const char *const networks[] = {
     " q = Conv<kernel_shape=[3], dilations=[2], pads=[1,1], group=3>(p, b)\n"
     " r = Relu(q)\n"
     " y = MaxPool<kernel_shape=[3], dilations=[1]>(r)\n"
+    "}\n",
+    /* channels shifted by parts of a block, before and behind, where the last block is not full; rows of one and of odd length */
+    "<ir_version: 10, opset_import: [\"\" : 21]>\n"
+    "net (float[N,21,5,7] image) => (float[N,7,5,7] y, float[N,4,1,1] z)\n"
+    "<float[21,21,1,1] a = {#441}, float[7,40,3,3] b = {#2520}, float[4,21,5,7] c = {#2940}, int64[8] pads = {0, 3, 0, 0, 0, 16, 0, "
+    "0}>\n"
+    "{\n"
+    " p = Conv<kernel_shape=[1,1]>(image, a)\n"
+    " q = Pad<mode=\"constant\">(p, pads)\n"
+    " y = Conv<kernel_shape=[3,3], pads=[1,1,1,1]>(q, b)\n"
+    " z = Conv<kernel_shape=[5,7]>(p, c)\n"
     "}\n",
 };
 
@@ -144,9 +156,14 @@ static void check_network(const char *source) {
   npuc_diag_destroy(d);
 }
 
+/* At every level of this processor, for a level has its own blocks; the scalar ones are slow, and compared in tests/unit/kernels. */
 static void segments_equal_operators(void **state) {
   (void)state;
-  for (size_t i = 0; i < sizeof networks / sizeof networks[0]; i++) check_network(networks[i]);
+  for (cpu_level level = CPU_SCALAR + 1; level <= CPU_AMX; level++) {
+    if (!npuc_cpu_has(level)) continue;
+    assert_int_equal(setenv("NPUC_CPU", npuc_cpu_name(level), 1), 0);
+    for (size_t i = 0; i < sizeof networks / sizeof networks[0]; i++) check_network(networks[i]);
+  }
 }
 
 int main(void) {

@@ -42,7 +42,7 @@ enum { LEVELS = sizeof levels / sizeof levels[0] };
 static size_t image_floats(const image *i, int64_t batch) { return (size_t)(i->sample * batch); }
 
 static int64_t element(const image *i, int64_t n, int64_t c, const int64_t at[WINDOW_AXES]) {
-  return n * i->sample + i->origin + c / 8 * i->block + c % 8 * i->lane + at[0] * i->step[0] + at[1] * i->step[1] + at[2] * i->step[2];
+  return n * i->sample + i->origin + c / i->lanes * i->block + c % i->lanes + at[0] * i->step[0] + at[1] * i->step[1] + at[2] * i->step[2];
 }
 
 /* Between a planar array [batch, channels, size] and an image; what lies between the image's cells is left alone. */
@@ -74,9 +74,10 @@ typedef struct layouts {
 
 static size_t output_floats(const kernel_window *g) { return (size_t)(g->batch * g->out_channels * window_volume(g->out)); }
 
-static image make_image(int64_t channels, const int64_t *size, bool blocked, const image_border *border) {
+/* lanes 1: planar. */
+static image make_image(int64_t channels, int64_t lanes, const int64_t *size, const image_border *border) {
   image i;
-  assert_true(blocked ? npuc_image_blocked(channels, size, border, &i) : npuc_image_planar(channels, size, border, &i));
+  assert_true(lanes > 1 ? npuc_image_blocked(channels, lanes, size, border, &i) : npuc_image_planar(channels, size, border, &i));
   return i;
 }
 
@@ -95,26 +96,26 @@ static void run(const conv_case *c, layouts how, cpu_level level, thread_pool *p
   image_border need = npuc_conv_border(g), odd = {{0, 1, 2}, {1, 0, 3}};
   need.after[2]++; /* more than needed is good too */
   conv_f32 conv = {.g = *g, .bias = c->bias, .clip_lo = c->lo, .clip_hi = c->hi};
-  conv.x_image = make_image(g->channels, g->in, how.x_blocked, how.x_border ? &need : NULL);
-  conv.y_image = make_image(g->out_channels, g->out, how.y_blocked, how.y_border ? &odd : NULL);
-  conv.add_image = make_image(g->out_channels, g->out, true, how.x_border ? &odd : NULL);
+  conv.x_image = make_image(g->channels, how.x_blocked ? kernels.lanes : 1, g->in, how.x_border ? &need : NULL);
+  conv.y_image = make_image(g->out_channels, how.y_blocked ? kernels.lanes : 1, g->out, how.y_border ? &odd : NULL);
+  conv.add_image = make_image(g->out_channels, kernels.lanes, g->out, how.x_border ? &odd : NULL);
   float *x = image_of(&conv.x_image, g->batch, c->x), *add = image_of(&conv.add_image, g->batch, c->add);
   size_t y_bytes = image_floats(&conv.y_image, g->batch) * sizeof(float), bytes;
   float *y = guarded(y_bytes);
-  conv_weights shape = conv_weights_of(g);
+  conv_weights shape = conv_weights_of(&kernels, g);
   float *packed = malloc(npuc_conv_f32_packed_elements(&shape) * sizeof *packed);
   npuc_conv_f32_pack(&shape, c->w, packed);
   conv.x = x;
   conv.y = y;
   conv.packed = packed;
   if (c->add) conv.add = add;
-  assert_true(npuc_conv_f32_scratch(&conv, npuc_pool_threads(pool), &bytes));
+  assert_true(npuc_conv_f32_scratch(&kernels, &conv, npuc_pool_threads(pool), &bytes));
   void *scratch = guarded(bytes);
   npuc_conv_f32(&kernels, pool, &conv, scratch);
   assert_true(guards_hold(scratch, bytes));
   assert_true(guards_hold(y, y_bytes));
   transfer(&conv.y_image, g->batch, out, y, false);
-  if (how.y_border && g->out_channels % 8 == 0) { /* nothing but cells was written */
+  if (how.y_border && g->out_channels % kernels.lanes == 0) { /* nothing but cells was written */
     for (size_t i = 0; i < y_bytes / sizeof(float); i++) {
       uint32_t bits;
       memcpy(&bits, &y[i], sizeof bits);
@@ -225,30 +226,31 @@ static void conv_adds_in_place(void **state) {
   conv_case c = make_case(&g, 0, &seed);
   add_epilogue(&c, &seed);
   c.add[4] = NAN;
-  conv_weights shape = conv_weights_of(&g);
-  float *packed = malloc(npuc_conv_f32_packed_elements(&shape) * sizeof *packed), *got = malloc(output_floats(&g) * sizeof *got);
-  npuc_conv_f32_pack(&shape, c.w, packed);
+  float *got = malloc(output_floats(&g) * sizeof *got);
   for (size_t l = 0; l < LEVELS; l++) {
     if (!npuc_cpu_has(levels[l])) continue;
     kernel_set kernels;
     npuc_kernels_for_level(levels[l], &kernels);
+    conv_weights shape = conv_weights_of(&kernels, &g);
+    float *packed = malloc(npuc_conv_f32_packed_elements(&shape) * sizeof *packed);
+    npuc_conv_f32_pack(&shape, c.w, packed);
     conv_f32 conv = {.g = g, .x = c.x, .packed = packed, .clip_lo = c.lo, .clip_hi = c.hi};
-    conv.x_image = make_image(g.channels, g.in, false, NULL);
-    conv.y_image = conv.add_image = make_image(g.out_channels, g.out, true, NULL);
+    conv.x_image = make_image(g.channels, 1, g.in, NULL);
+    conv.y_image = conv.add_image = make_image(g.out_channels, kernels.lanes, g.out, NULL);
     float *y = image_of(&conv.y_image, g.batch, c.add);
     conv.y = y;
     conv.add = y;
     size_t bytes;
-    assert_true(npuc_conv_f32_scratch(&conv, 1, &bytes));
+    assert_true(npuc_conv_f32_scratch(&kernels, &conv, 1, &bytes));
     void *scratch = malloc(bytes);
     npuc_conv_f32(&kernels, NULL, &conv, scratch);
     transfer(&conv.y_image, g.batch, got, y, false);
     assert_true(isnan(got[4]));
     got[4] = c.want[4];
     assert_memory_equal(c.want, got, output_floats(&g) * sizeof *got);
-    free(scratch), free(y);
+    free(scratch), free(y), free(packed);
   }
-  free(c.x), free(c.w), free(c.bias), free(c.want), free(c.add), free(packed), free(got);
+  free(c.x), free(c.w), free(c.bias), free(c.want), free(c.add), free(got);
 }
 
 static void matmul_equals_the_loop(void **state) {

@@ -180,32 +180,34 @@ static void compare_dot_f32(const char *name, dot_f32_kernel *fast, dot_f32_kern
 
 static void compare_block_f32(const char *name, block_f32_kernel *fast, block_f32_kernel *scalar) {
   enum { LENGTH = 37 };
-  float x[8 * LENGTH], want[8 * LENGTH + GUARD], got[8 * LENGTH + GUARD];
+  float x[16 * LENGTH], want[16 * LENGTH + GUARD], got[16 * LENGTH + GUARD];
   uint64_t seed = 14;
-  random_floats(&seed, x, 8 * LENGTH, 1.0f);
-  for (size_t lanes = 1; lanes <= 8; lanes++) {
+  random_floats(&seed, x, 16 * LENGTH, 1.0f);
+  for (size_t lanes = 1; lanes <= 8 + 16; lanes++) { /* of 8, then of 16 */
+    size_t width = lanes <= 8 ? 8 : 16, used = lanes <= 8 ? lanes : lanes - 8;
     for (size_t n = 0; n <= LENGTH; n++) {
       memset(want, 0xa5, sizeof want);
       memset(got, 0xa5, sizeof got);
-      scalar(x, LENGTH, lanes, want, n);
-      fast(x, LENGTH, lanes, got, n);
-      if (memcmp(want, got, sizeof got) != 0) fail_msg("%s, %zu lanes, %zu cells", name, lanes, n);
+      scalar(x, LENGTH, used, want, width, n);
+      fast(x, LENGTH, used, got, width, n);
+      if (memcmp(want, got, sizeof got) != 0) fail_msg("%s, %zu lanes of %zu, %zu cells", name, used, width, n);
     }
   }
 }
 
 static void compare_unblock_f32(const char *name, unblock_f32_kernel *fast, unblock_f32_kernel *scalar) {
   enum { LENGTH = 37 };
-  float x[8 * LENGTH], want[8 * LENGTH], got[8 * LENGTH];
+  float x[16 * LENGTH], want[16 * LENGTH], got[16 * LENGTH];
   uint64_t seed = 15;
-  random_floats(&seed, x, 8 * LENGTH, 1.0f);
-  for (size_t lanes = 1; lanes <= 8; lanes++) {
+  random_floats(&seed, x, 16 * LENGTH, 1.0f);
+  for (size_t lanes = 1; lanes <= 8 + 16; lanes++) { /* of 8, then of 16 */
+    size_t width = lanes <= 8 ? 8 : 16, used = lanes <= 8 ? lanes : lanes - 8;
     for (size_t n = 0; n <= LENGTH; n++) { /* what lies between the planes stays */
       memset(want, 0xa5, sizeof want);
       memset(got, 0xa5, sizeof got);
-      scalar(x, want, LENGTH, lanes, n);
-      fast(x, got, LENGTH, lanes, n);
-      if (memcmp(want, got, sizeof got) != 0) fail_msg("%s, %zu lanes, %zu cells", name, lanes, n);
+      scalar(x, width, want, LENGTH, used, n);
+      fast(x, width, got, LENGTH, used, n);
+      if (memcmp(want, got, sizeof got) != 0) fail_msg("%s, %zu lanes of %zu, %zu cells", name, used, width, n);
     }
   }
 }

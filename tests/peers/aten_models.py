@@ -141,14 +141,27 @@ class WaveNet(nn.Module):
         return x
 
 
-class Lstm(nn.Module):
+class Recurrent(nn.Module):
+    """A stack, with its states as outputs, and what a user does with its last step."""
+
+    def __init__(self, kind, **options):
+        super().__init__()
+        self.body = kind(6, 8, 2, **options)
+        self.head = nn.Linear(16 if options.get("bidirectional") else 8, 3)
+
+    def forward(self, x, *state):
+        y, last = self.body(x, *state)
+        last = last if isinstance(last, tuple) else (last,)
+        return self.head(y[:, -1] if self.body.batch_first else y[-1]), y, *last
+
+
+class Projected(nn.Module):
     def __init__(self):
         super().__init__()
-        self.lstm, self.head = nn.LSTM(6, 8, 2, batch_first=True), nn.Linear(8, 3)
+        self.body = nn.LSTM(6, 8, proj_size=4)
 
     def forward(self, x):
-        y, (h, c) = self.lstm(x)
-        return self.head(y[:, -1]), h, c
+        return self.body(x)[0]
 
 
 class Generator(nn.Module):
@@ -180,7 +193,14 @@ def own():
             ("convnext block", ConvNeXt(), (real(1, 16, 8, 8),), {}), ("u-net", UNet(), (real(1, 3, 16, 24),), {}), ("vit", ViT(), (image,), {}),
             ("vit, dynamic batch", ViT(), (image,), {"dynamic": True, "sizes": 4}), ("attention written out", Attention(), (real(2, 7, 32),), {}),
             ("wavenet", WaveNet(), (real(1, 8, 20),), {}), ("dcgan generator", Generator(), (real(2, 10),), {}),
-            ("lstm", Lstm(), (real(2, 5, 6),), {"refused": "E0336"})]
+            ("lstm", Recurrent(nn.LSTM, batch_first=True), (real(2, 5, 6),), {}),
+            ("lstm, dynamic batch", Recurrent(nn.LSTM, batch_first=True), (real(2, 5, 6),), {"dynamic": True, "sizes": 3}),
+            ("lstm, both directions, without biases", Recurrent(nn.LSTM, bidirectional=True, bias=False), (real(5, 2, 6),), {}),
+            ("lstm, projected", Projected(), (real(5, 2, 6),), {"refused": "E0336"}),
+            ("gru", Recurrent(nn.GRU), (real(5, 2, 6),), {}),
+            ("gru, both directions, its state given", Recurrent(nn.GRU, bidirectional=True, batch_first=True), (real(2, 5, 6), real(4, 2, 8, seed=1)), {}),
+            ("rnn", Recurrent(nn.RNN, bidirectional=True), (real(5, 2, 6),), {}),
+            ("rnn, relu", Recurrent(nn.RNN, nonlinearity="relu"), (real(5, 2, 6),), {})]
 
 
 def of_transformers():

@@ -55,6 +55,13 @@ void npuc_pt2_set_ints(node *n, const char *attribute, const int64_t *v, size_t 
   list->count = (int32_t)count;
 }
 
+void npuc_pt2_set_strings(node *n, const char *attribute, const char *const *v, size_t count) {
+  string_list *list = field_of(n, attribute, ATTR_STRINGS);
+  list->values = (const char **)npuc_arena_array(n->owner->module->arena, count, sizeof *v);
+  for (size_t i = 0; i < count; i++) list->values[i] = npuc_intern(n->owner->module->names, v[i]);
+  list->count = (int32_t)count;
+}
+
 /* -- constants -- */
 static value *add_constant(pt2_node *n, tensor *t) {
   value *v = npuc_graph_add_constant(n->s->g, npuc_graph_unique_name(n->s->g, npuc_arena_printf(n->s->scratch, "%s_c", n->name)), t);

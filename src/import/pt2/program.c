@@ -375,6 +375,12 @@ static bool is_zero(const tensor *t) {
   return true;
 }
 
+/* Written whole before anything reads it, as transformers does with the position: what was in it does not matter to any run. */
+static bool is_scratch(const pt2_storage *storage) {
+  const value *in = storage->initial;
+  return in->constant && in->n_uses == 0 && storage->content != in;
+}
+
 /* A written buffer is an input and an output that a caller carries from one run to the next. */
 static npuc_status add_state(pt2_source *s, pt2_storage *storage, size_t index) {
   value *in = storage->initial;
@@ -417,7 +423,14 @@ static npuc_status read_program(pt2_source *s) {
   NPUC_TRY(mutations(s, outputs));
   NPUC_TRY(user_outputs(s, outputs));
   size_t n_states = 0;
-  for (pt2_storage *state = s->states; state; state = state->next_state) NPUC_TRY(add_state(s, state, n_states++));
+  for (pt2_storage *state = s->states; state; state = state->next_state) {
+    if (!is_scratch(state)) {
+      NPUC_TRY(add_state(s, state, n_states++));
+      continue;
+    }
+    diag_place place = {.node = state->port};
+    npuc_note(s->d, NPUC_DIAG_E0337, &place, "the buffer is written before it is read in every run: no state, and no output, comes of it");
+  }
   if (s->g->n_outputs == 0) return npuc_fail(s->d, NPUC_DIAG_E0332, NULL, "the program has no output that is a tensor");
   (void)npuc_graph_remove_dead(s->g);
   NPUC_TRY(npuc_graph_sort(s->d, s->g));

@@ -139,6 +139,7 @@ void npuc_pt2_set_int(node *n, const char *attribute, int64_t v);
 void npuc_pt2_set_float(node *n, const char *attribute, double v);
 void npuc_pt2_set_string(node *n, const char *attribute, const char *v);
 void npuc_pt2_set_ints(node *n, const char *attribute, const int64_t *v, size_t count);
+void npuc_pt2_set_strings(node *n, const char *attribute, const char *const *v, size_t count);
 /* Constants: a scalar of a type; a vector of int64. */
 value *npuc_pt2_constant(pt2_node *n, dtype type, double v);
 value *npuc_pt2_constant_int(pt2_node *n, dtype type, int64_t v);

@@ -93,6 +93,32 @@ import numpy as np
 np.savez(HERE / "net.npz", x=x.numpy(), y=y.numpy(), index=index.numpy(), count=net.count.numpy())
 
 
+class Recurrent(torch.nn.Module):
+    """Two layers and both directions, a given state, and a buffer that is written before it is read."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = torch.nn.LSTM(3, 4, 2, bidirectional=True, batch_first=True)
+        self.gru = torch.nn.GRU(8, 5)
+        self.rnn = torch.nn.RNN(5, 2, nonlinearity="relu", bias=False)
+        self.register_buffer("scratch", torch.ones(1, 2, 2))
+
+    def forward(self, x, h):
+        y, (last, cells) = self.lstm(x)
+        y, state = self.gru(y.transpose(0, 1), h)
+        self.scratch.copy_(y[:1, :, :2])
+        y, end = self.rnn(y, self.scratch)
+        return y, last, cells, state, end
+
+
+recurrent = Recurrent().eval()
+x, h = torch.randn(2, 4, 3), torch.randn(1, 2, 5)
+torch.export.save(torch.export.export(recurrent, (x, h)), HERE / "recurrent.pt2")
+rewrite(HERE / "recurrent.pt2", HERE / "recurrent.pt2", relative)
+with torch.no_grad():
+    np.savez(HERE / "recurrent.npz", x=x.numpy(), h=h.numpy(), **{f"y{i}": y.numpy() for i, y in enumerate(recurrent(x, h))})
+
+
 def newer(name, data):
     return data.replace(b'"major": 8', b'"major": 9') if name.endswith("model.json") else data
 

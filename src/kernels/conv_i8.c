@@ -34,14 +34,14 @@ static int64_t unit_rows(const conv_i8_units *p, int64_t rows) {
 /* Bytes of the rows behind `rows` output rows. */
 static int64_t widened_bytes(const conv_i8_units *p, int64_t rows) {
   int64_t in = unit_rows(p, rows);
-  if (p->f.bytes) return npuc_quads_i8_rows_bytes(p, in);
+  if (p->f.bytes) return p->f.depthwise ? in * p->pitch : npuc_quads_i8_rows_bytes(p, in);
   return p->f.depthwise ? (in + 1) / 2 * p->pitch * 4 : p->g.kernel[0] * in * p->pitch * 2;
 }
 
 static void choose_rows(conv_i8_units *p, int64_t threads) {
   const kernel_window *g = &p->g;
   int64_t planes = g->batch * g->out[0], share = divide_up(g->out[1] * planes, threads), most = least(g->out[1], share);
-  const int64_t limit = p->f.bytes ? RECORDS_BYTES : ROWS_BYTES;
+  const int64_t limit = p->f.bytes && !p->f.depthwise ? RECORDS_BYTES : ROWS_BYTES;
   if (widened_bytes(p, most) > limit) {
     int64_t low = 1, high = most; /* low fits or is 1, high does not fit */
     while (high - low > 1) {
@@ -64,7 +64,8 @@ static void choose_rows(conv_i8_units *p, int64_t threads) {
 /* What a unit's path keeps at `at`. */
 static int64_t working_bytes(const conv_i8_units *p) {
   if (p->f.winograd) return npuc_winograd_i8_scratch(&p->f);
-  return p->f.bytes ? npuc_quads_i8_scratch() : p->rows * p->g.out[2] * 4;
+  if (p->f.bytes) return p->f.depthwise ? 0 : npuc_quads_i8_scratch();
+  return p->rows * p->g.out[2] * 4;
 }
 
 static bool plan_units(const kernel_set *kernels, const conv_i8 *conv, size_t threads, conv_i8_units *out_plan) {
@@ -77,13 +78,15 @@ static bool plan_units(const kernel_set *kernels, const conv_i8 *conv, size_t th
   p.f = npuc_conv_i8_form(g, kernels->quads);
   p.columns = (g->out[2] - 1) * g->stride[2] + (g->kernel[2] - 1) * g->dilation[2] + 1;
   if (p.f.winograd) p.columns += g->out[2] % 2;
-  p.pitch = p.f.bytes ? npuc_quads_i8_pitch(g) : p.columns * (p.f.depthwise ? p.f.ci : g->channels);
+  p.pitch = p.f.bytes && !p.f.depthwise ? npuc_quads_i8_pitch(g) : p.columns * (p.f.depthwise && !p.f.bytes ? p.f.ci : g->channels);
   choose_rows(&p, (int64_t)threads);
   p.in_rows = unit_rows(&p, p.rows);
-  int64_t padded = p.f.groups * p.f.blocks * I8_WIDE;
+  int64_t padded = p.f.groups * p.f.blocks * p.f.width;
   p.at_bytes = align64(working_bytes(&p));
   p.row_bytes = align64(widened_bytes(&p, p.rows) + 64);
-  p.x_bytes = conv->x_last ? 0 : p.f.bytes ? align64(g->in[2] * g->channels) : align64(g->kernel[0] * p.in_rows * g->in[2] * g->channels);
+  p.x_bytes = conv->x_last                  ? 0
+              : p.f.bytes && !p.f.depthwise ? align64(g->in[2] * g->channels)
+                                            : align64(g->kernel[0] * p.in_rows * g->in[2] * g->channels);
   p.y_bytes = conv->y_last ? 0 : align64(p.rows * g->out[2] * g->out_channels);
   p.thread_bytes = p.at_bytes + p.row_bytes + p.x_bytes + p.y_bytes + I8_RUN * I8_WIDE * 4;
   p.shared_bytes =
@@ -109,22 +112,24 @@ static void fill_scales(const conv_i8_job *job) {
   const q8_input *x = &job->conv->x;
   const int32_t z = x->zero_point + (!job->flips ? 0 : x->is_signed ? 128 : -128);
   for (int64_t group = 0; group < f->groups; group++) {
-    for (int64_t i = 0; i < f->blocks * I8_WIDE; i++) { /* sums wrap, as vector lanes do */
-      int64_t at = group * f->blocks * I8_WIDE + i, o = group * co + i;
-      bool real = i < co;
+    for (int64_t i = 0; i < f->blocks * f->width; i++) { /* sums wrap, as vector lanes do */
+      int64_t at = group * f->blocks * f->width + i, within = f->width == I8_WIDE ? i : i / f->width * f->width + depthwise_channel(i);
+      int64_t o = group * co + within;
+      bool real = within < co;
       job->bias[at] = real && scale->bias ? scale->bias[o] : 0;
       if (f->bytes) job->bias[at] = (int32_t)((uint32_t)job->bias[at] - (uint32_t)z * (uint32_t)sums[at]);
       job->m[at] = real ? scale->m[o] : 0;
       job->s[at] = real ? scale->s[o] : 32;
     }
   }
-  npuc_rule_prepare(job->kind, job->m, job->s, f->groups * f->blocks * I8_WIDE);
+  npuc_rule_prepare(job->kind, job->m, job->s, f->groups * f->blocks * f->width);
 }
 
 static void fill_offsets(const conv_i8_job *job) {
   const conv_i8_units *p = &job->p;
   const kernel_window *g = &p->g;
   int32_t *to = job->offsets;
+  if (p->f.bytes && p->f.depthwise) return;
   if (p->f.bytes) {
     npuc_quads_i8_offsets(p, to);
     return;
@@ -167,7 +172,7 @@ const uint8_t *npuc_conv_i8_source(const conv_i8_unit *u, int64_t d, int64_t row
   const kernel_window *g = &p->g;
   int64_t depth = u->depth * g->stride[0] - g->begin[0] + d * g->dilation[0], h = u->first * g->stride[1] - g->begin[1] + row;
   if (row >= p->in_rows || depth < 0 || depth >= g->in[0] || h < 0 || h >= g->in[1]) return NULL;
-  if (!u->job->conv->x_last && p->f.bytes)
+  if (!u->job->conv->x_last && p->f.bytes && !p->f.depthwise)
     return (const uint8_t *)u->job->conv->x.data + u->sample * g->channels * window_volume(g->in) + (depth * g->in[1] + h) * g->in[2];
   if (!u->job->conv->x_last) return u->x + (d * p->in_rows + row) * g->in[2] * g->channels;
   return (const uint8_t *)u->job->conv->x.data + ((u->sample * g->in[0] + depth) * g->in[1] + h) * g->in[2] * g->channels;
@@ -188,13 +193,9 @@ static void gather_rows(const conv_i8_unit *u) {
   }
 }
 
-/* Input columns [first, last) lie in the padded row, the first at `lead`. */
-typedef struct span {
-  int64_t first, last, lead;
-} span;
-static span row_span(const conv_i8_units *p) {
+conv_i8_span npuc_conv_i8_span(const conv_i8_units *p) {
   const kernel_window *g = &p->g;
-  span s = {.first = g->begin[2] < 0 ? -g->begin[2] : 0, .last = least(g->in[2], p->columns - g->begin[2])};
+  conv_i8_span s = {.first = g->begin[2] < 0 ? -g->begin[2] : 0, .last = least(g->in[2], p->columns - g->begin[2])};
   s.lead = s.first + g->begin[2];
   if (s.last < s.first) s.last = s.first;
   if (s.lead > p->columns) s.lead = p->columns;
@@ -206,7 +207,7 @@ static void widen_rows(const conv_i8_unit *u) {
   const kernel_window *g = &p->g;
   const q8_input *x = &u->job->conv->x;
   int64_t c = g->channels, rows = unit_rows(p, u->rows);
-  span s = row_span(p);
+  conv_i8_span s = npuc_conv_i8_span(p);
   for (int64_t i = 0; i < g->kernel[0] * rows; i++) {
     int64_t d = i / rows, row = i % rows;
     int16_t *to = (int16_t *)u->input + (d * p->in_rows + row) * p->pitch;
@@ -245,7 +246,7 @@ static void pair_row(const conv_i8_unit *u, const uint8_t *a, const uint8_t *b, 
   const conv_i8_units *p = &u->job->p;
   const q8_input *x = &u->job->conv->x;
   int64_t c = p->g.channels, ci = p->f.ci;
-  span s = row_span(p);
+  conv_i8_span s = npuc_conv_i8_span(p);
   int64_t n = s.last - s.first, end = s.lead + n;
   memset(to, 0, (size_t)(s.lead * ci) * 4);
   memset(to + end * ci, 0, (size_t)((p->columns - end) * ci) * 4);
@@ -294,19 +295,19 @@ static void scatter_rows(const conv_i8_unit *u, int64_t o, int64_t channels) {
 static conv_i8_block block_of(const conv_i8_job *job, int64_t index) {
   const conv_i8_form *f = &job->p.f;
   int64_t co = f->depthwise ? job->conv->g.out_channels : f->co, within = index % f->blocks;
-  conv_i8_block b = {.index = index, .group = index / f->blocks, .width = f->bytes ? I8_WIDE : conv_i8_width(f->co, within)};
-  b.channels = (int)least(b.width, co - within * I8_WIDE);
-  b.o = b.group * co + within * I8_WIDE;
+  conv_i8_block b = {.index = index, .group = index / f->blocks, .width = f->bytes ? (int)f->width : conv_i8_width(f->co, within)};
+  b.channels = (int)least(b.width, co - within * f->width);
+  b.o = b.group * co + within * f->width;
   b.rule = (rule_i8){.kind = job->kind,
-                     .m = job->m + index * I8_WIDE,
-                     .s = job->s + index * I8_WIDE,
+                     .m = job->m + index * f->width,
+                     .s = job->s + index * f->width,
                      .is_signed = job->conv->y.is_signed,
                      .zero_point = job->conv->y.zero_point,
                      .lo = job->conv->y.lo,
                      .hi = job->conv->y.hi};
-  b.bias = job->bias + index * I8_WIDE;
-  const int64_t taps = f->depthwise ? 1 : f->runs * (f->bytes ? quads_padded((int32_t)f->quads) : f->pairs);
-  b.weights = job->conv->packed + b.group * f->group_weights + within * I8_WIDE * taps;
+  b.bias = job->bias + index * f->width;
+  const int64_t taps = f->depthwise ? (f->bytes ? f->quads : 1) : f->runs * (f->bytes ? quads_padded((int32_t)f->quads) : f->pairs);
+  b.weights = job->conv->packed + b.group * f->group_weights + within * f->width * taps;
   return b;
 }
 
@@ -376,11 +377,15 @@ static void fill_pixels(const conv_i8_unit *u) {
 /* Blocks [first, last) of a unit, in channels-last memory. */
 static void run_blocks(const conv_i8_unit *u, int64_t first, int64_t last) {
   const conv_i8_form *f = &u->job->p.f;
-  if (f->bytes) {
+  if (f->bytes && !f->depthwise) {
     npuc_quads_i8(u, first, last);
     return;
   }
   if (!u->job->conv->x_last) gather_rows(u);
+  if (f->bytes) {
+    npuc_depthwise_i8(u, first, last);
+    return;
+  }
   if (f->depthwise) {
     pair_rows(u);
     for (int64_t b = first; b < last; b++) depthwise_block(u, &u->job->blocks[b]);
@@ -409,7 +414,7 @@ static void run_units(void *context, size_t begin, size_t end, size_t worker) {
 void npuc_conv_i8(const kernel_set *kernels, thread_pool *pool, const conv_i8 *conv, void *scratch) {
   conv_i8_job job = {.kernels = kernels, .conv = conv};
   (void)plan_units(kernels, conv, npuc_pool_threads(pool), &job.p);
-  size_t padded = (size_t)(job.p.f.groups * job.p.f.blocks * I8_WIDE), bytes = align64((int64_t)padded * 4);
+  size_t padded = (size_t)(job.p.f.groups * job.p.f.blocks * job.p.f.width), bytes = align64((int64_t)padded * 4);
   char *memory = scratch;
   job.bias = (int32_t *)(void *)memory;
   job.m = (int32_t *)(void *)(memory + bytes);
@@ -417,7 +422,7 @@ void npuc_conv_i8(const kernel_set *kernels, thread_pool *pool, const conv_i8 *c
   job.offsets = (int32_t *)(void *)(memory + 3 * bytes);
   job.blocks = (conv_i8_block *)(void *)(memory + 3 * bytes + align64((job.p.f.runs + job.p.f.pairs) * 4));
   job.threads = memory + job.p.shared_bytes;
-  job.flips = job.p.f.bytes && npuc_quads_i8_flips(kernels, conv->x.is_signed);
+  job.flips = job.p.f.bytes && (job.p.f.depthwise ? conv->x.is_signed : npuc_quads_i8_flips(kernels, conv->x.is_signed));
   job.kind = npuc_rule_kind(conv->scale.m, conv->scale.s, conv->g.out_channels);
   fill_scales(&job);
   fill_offsets(&job);

@@ -20,23 +20,37 @@ static bool is_winograd(const kernel_window *g) {
   return g->channels % 16 == 0 && g->channels <= 1824;
 }
 
-/* Whole steps of quads, [merged group, block, run, quad, 16, 4] bytes, and behind all groups the sum of each channel's weights. */
+/* Depthwise: [block, column, quad of rows, 64, 4] bytes. Dense: whole steps of quads, [merged group, block, run, quad, 16, 4] bytes, and behind all groups the sum of each channel's weights. */
 static void bytes_form(conv_i8_form *f, const kernel_window *g) {
   f->bytes = true;
+  if (f->depthwise) {
+    f->width = DEPTHWISE_CHANNELS;
+    f->quads = (g->kernel[1] + 3) / 4 * g->kernel[2];
+    f->group_weights = (f->co + f->width - 1) / f->width * f->quads * f->width;
+    return;
+  }
   f->quads = ((f->whole_rows ? g->kernel[2] : 1) * f->ci + 3) / 4;
   f->group_weights = (f->co + I8_WIDE - 1) / I8_WIDE * f->runs * quads_padded((int32_t)f->quads) * I8_WIDE;
 }
 
+/* u8 in quads of rows, and no strip of windows wider than the kernel's. */
+static bool is_wide_depthwise(const kernel_window *g, quads_kind kind) {
+  return (kind == QUADS_UNSIGNED || kind == QUADS_EITHER) && g->kernel[1] <= DEPTHWISE_ROWS && g->stride[2] <= 2 &&
+         (g->kernel[2] - 1) * g->dilation[2] <= DEPTHWISE_COLUMNS - 2 * DEPTHWISE_STRIP;
+}
+
 conv_i8_form npuc_conv_i8_form(const kernel_window *g, quads_kind kind) {
   int64_t volume = window_volume(g->kernel);
-  conv_i8_form f = {.depthwise =
-                        g->group > 1 && g->group == g->channels && g->group == g->out_channels && g->kernel[0] == 1 && g->dilation[1] == 1};
+  conv_i8_form f = {
+      .width = I8_WIDE,
+      .depthwise = g->group > 1 && g->group == g->channels && g->group == g->out_channels && g->kernel[0] == 1 && g->dilation[1] == 1};
   if (f.depthwise) {
     f.groups = 1;
     f.ci = f.co = conv_i8_padded(g->channels);
     f.runs = (g->kernel[1] + 1) / 2 * g->kernel[2];
     f.pairs = (g->kernel[1] + 2) / 2 * g->kernel[2];
     f.group_weights = (f.runs + f.pairs) * f.co;
+    if (is_wide_depthwise(g, kind)) bytes_form(&f, g);
   } else {
     f.groups = g->group / merged(g);
     f.ci = g->channels / f.groups;
@@ -49,13 +63,13 @@ conv_i8_form npuc_conv_i8_form(const kernel_window *g, quads_kind kind) {
     f.group_weights = f.runs * f.pairs * conv_i8_padded(f.co);
     if (kind != QUADS_NONE) bytes_form(&f, g);
   }
-  f.blocks = (f.co + I8_WIDE - 1) / I8_WIDE;
+  f.blocks = (f.co + f.width - 1) / f.width;
   return f;
 }
 
 size_t npuc_conv_i8_packed_elements(const kernel_set *kernels, const kernel_window *g) {
   conv_i8_form f = npuc_conv_i8_form(g, kernels->quads);
-  int64_t elements = f.groups * (f.group_weights + (f.bytes ? f.blocks * I8_WIDE : 0));
+  int64_t elements = f.groups * (f.group_weights + (f.bytes ? f.blocks * f.width : 0));
   return (size_t)(elements + 15) / 16 * 16;
 }
 
@@ -145,9 +159,26 @@ static void pack_depthwise(const packer *p, int32_t *out) {
   }
 }
 
+static void pack_wide_depthwise(const packer *p, int32_t *out) {
+  const kernel_window *g = p->g;
+  const int64_t quads = (g->kernel[1] + 3) / 4;
+  int8_t *to = (int8_t *)out;
+  int32_t *sums = out + p->f.group_weights;
+  memset(sums, 0, (size_t)(p->f.blocks * p->f.width) * sizeof *sums);
+  for (int64_t k = 0; k < p->f.blocks * p->f.quads; k++) {
+    const int64_t block = k / p->f.quads, column = k % p->f.quads / quads, quad = k % quads;
+    for (int64_t i = 0; i < p->f.width * 4; i++) {
+      *to = (int8_t)row_weight(p, block * p->f.width + depthwise_channel(i / 4), quad * 4 + i % 4, column);
+      sums[block * p->f.width + i / 4] += *to++;
+    }
+  }
+}
+
 void npuc_conv_i8_pack(const kernel_set *kernels, const kernel_window *g, const int8_t *w, int32_t *out_packed) {
   packer p = {g, npuc_conv_i8_form(g, kernels->quads), w};
-  if (p.f.depthwise) {
+  if (p.f.depthwise && p.f.bytes) {
+    pack_wide_depthwise(&p, out_packed);
+  } else if (p.f.depthwise) {
     pack_depthwise(&p, out_packed);
   } else if (p.f.bytes) {
     pack_bytes(&p, out_packed);

@@ -9,10 +9,11 @@
 /* What weights are packed by. */
 typedef struct conv_i8_form {
   bool depthwise;
-  bool bytes;             /* dense, by quads of bytes */
+  bool bytes;             /* by quads of bytes */
+  int64_t width;          /* channels of a block's parameters: 16; depthwise by quads: 64, in the order of depthwise_channel */
   bool winograd;          /* 3x3 without stride: runs are the 16 positions of a tile */
   int64_t groups, ci, co; /* merged groups, channels of each; depthwise: 1 and the padded channels */
-  int64_t blocks;         /* of 16 channels in a group, the last of 8 where no more are left */
+  int64_t blocks;         /* of 16 channels in a group, the last of 8 where no more are left; depthwise by quads: of 64 */
   int64_t runs, pairs;    /* of a group's taps; depthwise: taps of the two parities of the first row */
   int64_t quads;          /* of a run of bytes */
   int64_t group_weights;  /* elements */
@@ -50,7 +51,7 @@ typedef struct conv_i8_job {
   bool flips; /* x's highest bit, on the way into a unit */
   rule_kind kind;
   conv_i8_block *blocks; /* [blocks of all groups] */
-  int32_t *bias, *m, *s; /* [blocks of all groups, 16] */
+  int32_t *bias, *m, *s; /* [blocks of all groups, f.width] */
   int32_t *offsets;      /* [runs] elements; depthwise: [taps of parity 0], [taps of parity 1] */
   char *threads;
 } conv_i8_job;
@@ -65,9 +66,14 @@ typedef struct conv_i8_unit {
   int32_t *sums;
 } conv_i8_unit;
 
+/* Input columns [first, last) lie in the padded row, the first at `lead`. */
+typedef struct conv_i8_span {
+  int64_t first, last, lead;
+} conv_i8_span;
+conv_i8_span npuc_conv_i8_span(const conv_i8_units *p);
 int64_t npuc_conv_i8_input_rows(const kernel_window *g, int64_t rows);
-/* Input row `row` of the unit, one of the padded ones, at depth `d` of the kernel: its first element; NULL in the padding. Channels last, but for quads of bytes the
- * caller's layout. */
+/* Input row `row` of the unit, one of the padded ones, at depth `d` of the kernel: its first element; NULL in the padding. Channels last, but for dense
+ * quads of bytes the caller's layout. */
 const uint8_t *npuc_conv_i8_source(const conv_i8_unit *u, int64_t d, int64_t row);
 /* The first element of a unit's rows where they have no padding and lie one behind the other, or NULL. */
 const uint8_t *npuc_conv_i8_adjacent(const conv_i8_unit *u);
@@ -84,5 +90,7 @@ int64_t npuc_quads_i8_pitch(const kernel_window *g);
 int64_t npuc_quads_i8_rows_bytes(const conv_i8_units *p, int64_t in_rows);
 void npuc_quads_i8_offsets(const conv_i8_units *p, int32_t *offsets);
 bool npuc_quads_i8_flips(const kernel_set *kernels, bool is_signed);
+/* depthwise_i8.c: the same for depthwise convolutions. */
+void npuc_depthwise_i8(const conv_i8_unit *u, int64_t first, int64_t last);
 
 #endif

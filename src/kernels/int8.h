@@ -111,6 +111,25 @@ typedef struct dense_i8 {
 } dense_i8;
 typedef void dense_i8_kernel(const dense_i8 *t);
 
+/* Depthwise on bytes, to bytes: a pixel of up to 64 channels, x u8. Columns of x are `column` bytes apart, rows of the kernel `row`. Four rows of a channel are a quad; what
+ * interleaving leaves in place i of 64 is channel 16 * (i % 16 / 4) + 4 * (i / 16) + i % 4, and weights, bias and the rule's M, s come in that order. */
+enum { DEPTHWISE_CHANNELS = 64, DEPTHWISE_STRIP = 32, DEPTHWISE_COLUMNS = 80, DEPTHWISE_ROWS = 8 };
+typedef struct depthwise_quads_i8 {
+  const uint8_t *x; /* first row and column of the first pixel's window */
+  size_t row, column;
+  int rows, columns;    /* of the kernel */
+  int stride, dilation; /* of columns */
+  int pixels;           /* (pixels - 1) * stride + (columns - 1) * dilation < DEPTHWISE_COLUMNS */
+  int channels;
+  const int8_t *weights; /* [columns, quads of rows, 64, 4] */
+  const int32_t *bias;   /* [64] */
+  const rule_i8 *rule;
+  uint8_t *y; /* pixels `pitch` apart */
+  size_t pitch;
+} depthwise_quads_i8;
+typedef void depthwise_quads_i8_kernel(const depthwise_quads_i8 *t);
+static inline int depthwise_channel(int64_t i) { return (int)(16 * (i % 16 / 4) + 4 * (i % 64 / 16) + i % 4); }
+
 /* out[i] = x[i] - zero_point; x is u8, or s8 when is_signed. */
 typedef void widen_i8_kernel(const uint8_t *x, bool is_signed, int32_t zero_point, size_t n, int16_t *out);
 /* out[2i] = a[i] - zero_point, out[2i + 1] = b[i] - zero_point; 0 where a or b is NULL. */

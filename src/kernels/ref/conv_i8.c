@@ -81,6 +81,28 @@ void npuc_i8_depthwise__scalar(const depthwise_i8 *t) {
   }
 }
 
+static int32_t depthwise_sum(const depthwise_quads_i8 *t, int p, int i) {
+  const int quads = (t->rows + 3) / 4;
+  uint32_t sum = (uint32_t)t->bias[i];
+  for (int k = 0; k < t->rows * t->columns; k++) {
+    const int row = k / t->columns, column = k % t->columns;
+    const uint8_t *x = t->x + (size_t)row * t->row + (size_t)(p * t->stride + column * t->dilation) * t->column;
+    sum += (uint32_t)(x[depthwise_channel(i)] * t->weights[((column * quads + row / 4) * DEPTHWISE_CHANNELS + i) * 4 + row % 4]);
+  }
+  return (int32_t)sum;
+}
+
+void npuc_i8_depthwise_quads__scalar(const depthwise_quads_i8 *t) {
+  const q8_output out = {.zero_point = t->rule->zero_point, .lo = t->rule->lo, .hi = t->rule->hi};
+  for (int p = 0; p < t->pixels; p++) {
+    for (int i = 0; i < DEPTHWISE_CHANNELS; i++) {
+      const int channel = depthwise_channel(i);
+      if (channel < t->channels)
+        t->y[(size_t)p * t->pitch + (size_t)channel] = (uint8_t)npuc_q8_rule(&out, depthwise_sum(t, p, i), t->rule->m[i], t->rule->s[i]);
+    }
+  }
+}
+
 void npuc_i8_winograd_in__scalar(const int16_t *x, size_t pitch, size_t channels, int16_t *v, size_t step) {
   static const int rows[4][4] = {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}};
   for (size_t c = 0; c < channels; c++) {

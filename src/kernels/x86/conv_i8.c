@@ -283,11 +283,12 @@ NPUC_TARGET_AVX2 void npuc_i8_pair__avx2(const uint8_t *a, const uint8_t *b, boo
   pair16(a ? a + i : NULL, b ? b + i : NULL, is_signed, zero, nothing, out + 2 * i);
 }
 
-/* 8 rows of 16 bytes to 16 rows of 8. */
-NPUC_TARGET_AVX2 NPUC_INLINE void transpose_8x16(const uint8_t *from, size_t from_pitch, uint8_t *to, size_t to_pitch) {
+/* 8 rows of 16 bytes, those from `rows` on zero, to 16 rows of 8, in ascending order. */
+NPUC_TARGET_AVX2 NPUC_INLINE void transpose_8x16(const uint8_t *from, size_t from_pitch, size_t rows, uint8_t *to, size_t to_pitch) {
   __m128i r[8], s[8];
   NPUC_UNROLL
-  for (size_t i = 0; i < 8; i++) r[i] = _mm_loadu_si128((const __m128i *)(const void *)(from + i * from_pitch));
+  for (size_t i = 0; i < 8; i++)
+    r[i] = i < rows ? _mm_loadu_si128((const __m128i *)(const void *)(from + i * from_pitch)) : _mm_setzero_si128();
   NPUC_UNROLL
   for (size_t i = 0; i < 4; i++) {
     s[i] = _mm_unpacklo_epi8(r[i], r[i + 4]);     /* rows i, i + 4; columns 0-7 */
@@ -308,17 +309,31 @@ NPUC_TARGET_AVX2 NPUC_INLINE void transpose_8x16(const uint8_t *from, size_t fro
   }
 }
 
+/* Fewer than 8 rows to pixels without a gap: what 8 bytes write beyond a pixel, the next ones write again. The columns done; behind them is room. */
+NPUC_TARGET_AVX2 static size_t transpose_few(const uint8_t *from, size_t from_pitch, size_t rows, size_t columns, uint8_t *to) {
+  size_t c = 0;
+  for (; c + 16 + 8 <= columns; c += 16) {
+    if (rows == 3) {
+      transpose_8x16(from + c, from_pitch, 3, to + c * 3, 3);
+    } else {
+      transpose_8x16(from + c, from_pitch, rows, to + c * rows, rows);
+    }
+  }
+  return c;
+}
+
 NPUC_TARGET_AVX2 void npuc_i8_transpose__avx2(const uint8_t *from, size_t from_pitch, size_t rows, size_t columns, uint8_t *to,
                                               size_t to_pitch) {
+  size_t done = rows < 8 && to_pitch == rows ? transpose_few(from, from_pitch, rows, columns, to) : 0;
   if (rows < 8 || columns < 16) {
-    npuc_i8_transpose__scalar(from, from_pitch, rows, columns, to, to_pitch);
+    npuc_i8_transpose__scalar(from + done, from_pitch, rows, columns - done, to + done * to_pitch, to_pitch);
     return;
   }
   for (size_t r = 0; r < rows; r += 8) { /* the last of each overlap */
     size_t row = r + 8 <= rows ? r : rows - 8;
     for (size_t c = 0; c < columns; c += 16) {
       size_t column = c + 16 <= columns ? c : columns - 16;
-      transpose_8x16(from + row * from_pitch + column, from_pitch, to + column * to_pitch + row, to_pitch);
+      transpose_8x16(from + row * from_pitch + column, from_pitch, 8, to + column * to_pitch + row, to_pitch);
     }
   }
 }

@@ -55,7 +55,7 @@ static const char words[] =
     "| `npy` | one array, first axis the samples; labels, where needed, in `PATH` with `.labels.npy` instead of `.npy` |\n"
     "| `npz` | an array for each input by its name (`x` serves the only one); labels in `y` or `labels` |\n"
     "| `raw:DTYPE:DIMS` | bytes of samples of that dtype and dims: `raw:uint8:3x32x32:images.bin`; labels in `PATH.labels.npy` |\n"
-    "| `dir` | a folder, a sample an entry in the order of names: `NAME.npy`, `NAME.npz`, or a sub-folder with `INPUT.npy` for each input; "
+    "| `dir` | a folder, a sample an entry in the order of names: `NAME.npy`, `NAME.npz`, or a sub-folder with `INPUT.npy` for each input (or `0.npy`, `1.npy` ... in the inputs' order); "
     "labels in `labels.npy` |\n"
     "| `cifar10` | a CIFAR-10 batch (3,073 bytes a record), labels included |\n"
     "| `mnist` | IDX, `...-images-idx3-ubyte[.gz]`; labels in `...-labels-idx1-ubyte[.gz]` beside it |\n"

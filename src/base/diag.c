@@ -59,6 +59,19 @@ void npuc_diag_flush(diag *d) {
   pthread_mutex_unlock(&d->lock);
 }
 
+void npuc_diag_clear(diag *d) {
+  pthread_mutex_lock(&d->lock);
+  show_records(d);
+  npuc_arena_destroy(d->memory);
+  d->memory = npuc_arena_create();
+  d->records = NULL;
+  d->latest = NULL;
+  d->fixes = NULL;
+  d->file = NULL;
+  d->count = d->capacity = d->fixes_capacity = d->shown = 0;
+  pthread_mutex_unlock(&d->lock);
+}
+
 void npuc_diag_destroy(diag *d) {
   if (!d) return;
   npuc_diag_flush(d);

@@ -57,6 +57,8 @@ typedef struct diag diag;
 diag *npuc_diag_create(void (*on_record)(void *user, const diag_record *record), void *user);
 void npuc_diag_destroy(diag *d);
 void npuc_diag_flush(diag *d);
+/* Forgets every record, and the file; what npuc_diag_at gave is gone. */
+void npuc_diag_clear(diag *d);
 
 /* Adds an error and returns the status of its code, so that callers write `return npuc_fail(d, NPUC_DIAG_E0201, &place, "...")`.
  * `place` may be NULL. `d` may be NULL (the status alone is returned). */

@@ -9,9 +9,8 @@
 extern const option_group npuc_cli_target_group, npuc_cli_model_group, npuc_cli_data_group, npuc_cli_quantize_group, npuc_cli_pass_group,
     npuc_cli_pipeline_group;
 
-/* Parsers of the shared spellings. "N=1" / "image=1x3x32x32" / "1x3x32x32". */
+/* "N=1", each. */
 npuc_status npuc_cli_dims(cli *c, const char *name, const symbol_binding **out_dims, size_t *out_count) NPUC_MUST_USE;
-npuc_status npuc_cli_shape(diag *d, const char *name, const char *text, shape *out_shape) NPUC_MUST_USE;
 
 /* Fills b->options: the recorded ones, then the command line's over them (an override is noted); records the result in the manifest. `model` may be NULL for a command that goes on. */
 npuc_status npuc_cli_build_options(cli *c, build *b, const char *model) NPUC_MUST_USE;

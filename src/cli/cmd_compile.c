@@ -29,34 +29,27 @@ static void on_stage(void *user, stage_id s, const char *target, const char *sta
   fflush(stdout);
 }
 
-/* What the build says about itself at the end, from the records: accuracy, cycles, placement, files. */
-static void summarize(cli *c, build *b) {
-  json_t *each = json_array();
+/* What the build says about itself at the end. */
+static void summarize(cli *c, const build *b) {
+  json_t *each = npuc_build_results(b), *own;
+  size_t i;
   npuc_cli_set(c, "targets", each);
-  for (size_t i = 0; i < b->options.n_targets; i++) {
-    const char *t = b->options.targets[i];
-    json_t *own = json_pack("{s:s}", "target", t);
-    json_array_append_new(each, own);
-    json_t *quantized = npuc_build_record(b, STAGE_QUANTIZE, t), *verified = npuc_build_record(b, STAGE_VERIFY, t);
-    json_t *metric = json_object_get(json_object_get(quantized, "gate"), "metric");
+  json_array_foreach(each, i, own) {
+    const char *t = json_string_value(json_object_get(own, "target")), *artifact = json_string_value(json_object_get(own, "artifact"));
+    json_t *metric = json_object_get(own, "accuracy"), *cycles = json_object_get(own, "cycles");
     if (metric) {
       npuc_cli_set(c, "accuracy", json_incref(metric));
-      json_object_set(own, "accuracy", metric);
       npuc_cli_say(c, "%s: top-1 float %.2f %%, integer %.2f %% of %lld samples\n", t,
                    json_number_value(json_object_get(metric, "float_top1")), json_number_value(json_object_get(metric, "integer_top1")),
                    (long long)json_integer_value(json_object_get(metric, "samples")));
     }
-    json_t *cycles = json_object_get(verified, "cycles");
     if (cycles) {
       npuc_cli_set(c, "cycles", json_incref(cycles));
-      json_object_set(own, "cycles", cycles);
       npuc_cli_say(c, "%s: %lld cycles, array used %.1f %%; evidence: executed (simulator)\n", t, (long long)json_integer_value(cycles),
-                   100.0 * json_number_value(json_object_get(verified, "utilization")));
+                   100.0 * json_number_value(json_object_get(own, "utilization")));
     }
-    if (!npuc_build_record(b, STAGE_BUILD, t)) continue;
-    const char *artifact = npuc_arena_printf(c->arena, "%s/model.npu", npuc_build_path(b, STAGE_BUILD, t));
+    if (!artifact) continue;
     npuc_cli_set(c, "artifact", json_string(artifact));
-    json_object_set_new(own, "artifact", json_string(artifact));
     npuc_cli_say(c, "%s: %s\n", t, artifact);
   }
 }
@@ -78,17 +71,9 @@ static npuc_status run_pipeline(cli *c, build *b, stage_id from, stage_id to) {
   return status;
 }
 
-/* Model and targets are looked at before the folder is made: a slip leaves nothing behind. *out_path is the model's file, also where MODEL names a stage of another build. */
-static npuc_status check_request(cli *c, const char *model, const char **out_path, const char **out_preprocess) {
-  opened_model found;
-  /* Of a whole build the source as it was read is meant: what it was quantized or built to does not start another. */
-  const char *text = npuc_build_is(model) ? npuc_arena_printf(c->arena, "%s@import", model) : model;
-  NPUC_TRY(npuc_model_find(c->diag, c->arena, text, &found));
-  if (text != model) npuc_note(c->diag, NPUC_DIAG_E0933, &(diag_place){.file = model}, "the model is its stage import, %s", found.path);
-  if (found.kind == MODEL_NPU)
-    return npuc_fail(c->diag, NPUC_DIAG_E0906, &(diag_place){.file = model}, "it is a program for an NPU, not a model");
-  module *none;
-  if (found.kind == MODEL_TENSORS) return npuc_source_read(c->diag, found.path, &none); /* which says what to do instead */
+/* Model and targets are looked at before the folder is made: a slip leaves nothing behind. */
+static npuc_status check_request(cli *c, const char *model, opened_model *out_found) {
+  NPUC_TRY(npuc_model_find_source(c->diag, c->arena, model, out_found));
   const char **targets;
   size_t n = npuc_cli_list(&c->line, c->arena, "--target", &targets);
   for (size_t i = 0; i < n; i++) {
@@ -96,27 +81,18 @@ static npuc_status check_request(cli *c, const char *model, const char **out_pat
     NPUC_TRY(npuc_target_open(c->diag, c->arena, targets[i], &t));
     npuc_target_close(&t);
   }
-  *out_path = found.path;
-  *out_preprocess = found.preprocess;
   return NPUC_OK;
-}
-
-/* A model that comes out of a build brings the preprocessing that was recorded there; --preprocess and what this build recorded itself are stronger. */
-static void inherit_preprocessing(build *b, const char *spec) {
-  json_t *options = json_object_get(b->manifest, "options");
-  if (!options) json_object_set_new(b->manifest, "options", options = json_object());
-  if (!json_is_string(json_object_get(options, "preprocess"))) json_object_set_new(options, "preprocess", json_string(spec));
 }
 
 /* Opens or makes the build and runs [from, to]; what is struck first is done again. */
 static npuc_status in_build(cli *c, const char *folder, const char *model, stage_id from, stage_id to, stage_id strike) {
   build *b = NULL;
-  const char *spec = NULL;
-  if (model) NPUC_TRY(check_request(c, model, &model, &spec));
+  opened_model found = {.path = NULL};
+  if (model) NPUC_TRY(check_request(c, model, &found));
   npuc_status status = npuc_build_open(c->diag, c->arena, folder, model != NULL, &b);
   if (status == NPUC_OK) json_object_set_new(b->manifest, "command", json_string(c->line.text));
-  if (status == NPUC_OK && spec) inherit_preprocessing(b, spec);
-  if (status == NPUC_OK) status = npuc_cli_build_options(c, b, model);
+  if (status == NPUC_OK) npuc_build_inherit(b, found.preprocess);
+  if (status == NPUC_OK) status = npuc_cli_build_options(c, b, found.path);
   if (status == NPUC_OK && strike != STAGE_COUNT) status = npuc_build_strike(b, strike, NULL);
   if (status == NPUC_OK) status = run_pipeline(c, b, from, to);
   npuc_build_close(b);

@@ -13,18 +13,8 @@
 #include "ir/op.h"
 #include "ir/text.h"
 #include "report/graph_json.h"
-#include "stages/macs.h"
+#include "stages/describe.h"
 #include "stages/open_model.h"
-
-static json_t *shape_json(const module *m, const shape *s) {
-  if (s->rank < 0) return json_null();
-  json_t *dims = json_array();
-  for (int32_t i = 0; i < s->rank; i++) {
-    const char *symbol = dim_is_symbol(s->dims[i]) ? npuc_module_symbol_name(m, s->dims[i]) : NULL;
-    json_array_append_new(dims, dim_is_number(s->dims[i]) ? json_integer(s->dims[i]) : json_string(symbol ? symbol : "?"));
-  }
-  return dims;
-}
 
 static const char *shape_text(arena *a, const module *m, const shape *s) {
   if (s->rank < 0) return "[?]";
@@ -35,82 +25,6 @@ static const char *shape_text(arena *a, const module *m, const shape *s) {
                                      : npuc_arena_printf(a, "%s%s%s", text, i ? "," : "", symbol ? symbol : "?");
   }
   return npuc_arena_printf(a, "%s]", text);
-}
-
-static json_t *ports_json(const module *m, value *const *ports, size_t n) {
-  json_t *list = json_array();
-  for (size_t i = 0; i < n; i++) {
-    const value *v = ports[i];
-    json_t *o = json_pack("{s:s, s:s}", "name", v->name, "dtype", npuc_dtype_name(v->type));
-    json_object_set_new(o, "shape", shape_json(m, &v->shape));
-    if (v->quant) {
-      json_object_set_new(o, "scale", json_real(npuc_tensor_get(&v->quant->scale, 0)));
-      json_object_set_new(o, "zero_point", json_integer(npuc_tensor_get_int(&v->quant->zero_point, 0)));
-    }
-    json_array_append_new(list, o);
-  }
-  return list;
-}
-
-typedef struct census {
-  size_t nodes;
-  double macs;
-  int64_t parameters;
-  json_t *ops, *dtypes;
-  const value *largest[5];
-} census;
-
-static void add_count(json_t *o, const char *key, int64_t n) {
-  json_object_set_new(o, key, json_integer(json_integer_value(json_object_get(o, key)) + (json_int_t)n));
-}
-
-static void add_largest(census *s, const value *v) {
-  for (size_t i = 0; i < 5; i++) {
-    if (s->largest[i] && s->largest[i]->constant->bytes >= v->constant->bytes) continue;
-    memmove(&s->largest[i + 1], &s->largest[i], (4 - i) * sizeof *s->largest);
-    s->largest[i] = v;
-    return;
-  }
-}
-
-static void take_census(const graph *g, census *s) {
-  s->ops = json_object();
-  s->dtypes = json_object();
-  NPUC_EACH_NODE(g, n) {
-    char name[128];
-    snprintf(name, sizeof name, "%s%s%s", n->op->domain, *n->op->domain ? "." : "", n->op->type);
-    add_count(s->ops, name, 1);
-    s->nodes++;
-    s->macs += npuc_node_cost(n).macs;
-  }
-  size_t cursor = 0;
-  const char *key;
-  void *item;
-  while (npuc_map_next(g->values, &cursor, &key, &item)) {
-    const value *v = item;
-    if (!v->constant) continue;
-    int64_t n = npuc_tensor_elements(v->constant);
-    s->parameters += n;
-    add_count(s->dtypes, npuc_dtype_name(v->constant->type), n);
-    add_largest(s, v);
-  }
-}
-
-/* Symbols and unknown dims of any value, once each. */
-static json_t *dynamic_dims(const module *m, const graph *g) {
-  json_t *seen = json_object(), *list = json_array();
-  for (size_t i = 0; i < g->n_inputs; i++) {
-    const shape *s = &g->inputs[i]->shape;
-    for (int32_t k = 0; k < s->rank; k++) {
-      if (dim_is_number(s->dims[k])) continue;
-      const char *name = dim_is_symbol(s->dims[k]) ? npuc_module_symbol_name(m, s->dims[k]) : "?";
-      if (json_object_get(seen, name)) continue;
-      json_object_set_new(seen, name, json_true());
-      json_array_append_new(list, json_string(name));
-    }
-  }
-  json_decref(seen);
-  return list;
 }
 
 static void say_ports(cli *c, const module *m, const char *title, value *const *ports, size_t n) {
@@ -145,30 +59,17 @@ static json_t *nodes_json(cli *c, const module *m, const graph *g, bool say) {
 
 static void inspect_graph(cli *c, const module *m, size_t index, json_t *parts) {
   const graph *g = m->graphs[index];
-  census s = {0};
-  take_census(g, &s);
-  json_t *part = json_pack("{s:s, s:o, s:o, s:o, s:I, s:f, s:i}", "name", g->name ? g->name : "main", "inputs",
-                           ports_json(m, g->inputs, g->n_inputs), "outputs", ports_json(m, g->outputs, g->n_outputs), "ops", s.ops,
-                           "parameters", (json_int_t)s.parameters, "macs", s.macs, "nodes", (int)s.nodes);
-  json_object_set_new(part, "dtypes", s.dtypes);
-  json_t *symbols = dynamic_dims(m, g);
-  const char *formula = npuc_macs_formula(c->arena, m, index);
-  json_object_set_new(part, "dynamic_dims", symbols);
-  if (formula) json_object_set_new(part, "macs_formula", json_string(formula));
-  json_t *largest = json_array();
-  for (size_t i = 0; i < 5 && s.largest[i]; i++)
-    json_array_append_new(largest, json_pack("{s:s, s:s, s:I}", "name", s.largest[i]->name, "dtype", npuc_dtype_name(s.largest[i]->type),
-                                             "bytes", (json_int_t)s.largest[i]->constant->bytes));
-  json_object_set_new(part, "largest_tensors", largest);
-  npuc_cli_say(c, "part %s: %zu nodes, %" PRId64 " parameters, %s MACs\n", g->name ? g->name : "main", s.nodes, s.parameters,
-               formula ? formula : npuc_arena_printf(c->arena, "%.4g", s.macs));
+  json_t *part = npuc_describe_part(c->arena, m, index), *count;
+  const char *formula = json_string_value(json_object_get(part, "macs_formula")), *key;
+  npuc_cli_say(c, "part %s: %lld nodes, %lld parameters, %s MACs\n", json_string_value(json_object_get(part, "name")),
+               (long long)json_integer_value(json_object_get(part, "nodes")),
+               (long long)json_integer_value(json_object_get(part, "parameters")),
+               formula ? formula : npuc_arena_printf(c->arena, "%.4g", json_number_value(json_object_get(part, "macs"))));
   say_ports(c, m, "input", g->inputs, g->n_inputs);
   say_ports(c, m, "output", g->outputs, g->n_outputs);
-  if (npuc_cli_flag(&c->line, "--ops")) {
-    const char *key;
-    json_t *count;
-    json_object_foreach(s.ops, key, count) npuc_cli_say(c, "  %6lld %s\n", (long long)json_integer_value(count), key);
-  }
+  if (npuc_cli_flag(&c->line, "--ops"))
+    json_object_foreach(json_object_get(part, "ops"), key, count)
+        npuc_cli_say(c, "  %6lld %s\n", (long long)json_integer_value(count), key);
   if (npuc_cli_flag(&c->line, "--nodes")) json_object_set_new(part, "nodes_list", nodes_json(c, m, g, true));
   json_array_append_new(parts, part);
 }
@@ -200,7 +101,7 @@ static npuc_status inspect_tensors(cli *c, const char *path) {
   for (size_t i = 0; i < npuc_torch_count(f); i++) {
     const torch_tensor *t = npuc_torch_at(f, i);
     json_t *o = json_pack("{s:s, s:s}", "name", t->name, "dtype", npuc_dtype_name(t->value.type));
-    json_object_set_new(o, "shape", shape_json(NULL, &t->value.shape));
+    json_object_set_new(o, "shape", npuc_describe_shape(NULL, &t->value.shape));
     if (npuc_cli_flag(&c->line, "--values")) add_content(o, &t->value);
     json_array_append_new(list, o);
     parameters += npuc_tensor_elements(&t->value);
@@ -226,20 +127,7 @@ static npuc_status bind_dims(cli *c, opened_model *m) {
   NPUC_TRY(npuc_cli_dims(c, "--dim", &dims, &n));
   if (n == 0) return NPUC_OK;
   NPUC_TRY(npuc_cli_check_dims(c, m->module));
-  for (size_t part = 0; part < m->module->n_graphs; part++) {
-    graph *g = m->module->graphs[part];
-    for (size_t i = 0; i < g->n_inputs; i++) {
-      shape *s = &g->inputs[i]->shape;
-      for (int32_t k = 0; k < s->rank; k++) {
-        const char *name = dim_is_symbol(s->dims[k]) ? npuc_module_symbol_name(m->module, s->dims[k]) : NULL;
-        for (size_t j = 0; name && j < n; j++)
-          if (strcmp(dims[j].symbol, name) == 0) s->dims[k] = dims[j].value;
-      }
-    }
-    npuc_graph_forget_shapes(g);
-    NPUC_TRY(npuc_graph_infer(c->diag, g));
-  }
-  return NPUC_OK;
+  return npuc_model_bind(c->diag, m, dims, n);
 }
 
 static npuc_status run(cli *c) {

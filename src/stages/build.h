@@ -17,6 +17,7 @@
 #include "base/progress.h"
 #include "base/threads.h"
 #include "import/onnx/onnx.h"
+#include "stages/open_model.h"
 
 typedef enum stage_id {
 #define STAGE(id, name, number, per_target, file) STAGE_##id,
@@ -28,11 +29,6 @@ typedef enum stage_id {
 const char *npuc_stage_name(stage_id s);
 bool npuc_stage_per_target(stage_id s);
 bool npuc_stage_find(const char *name, stage_id *out_stage);
-
-typedef struct symbol_binding {
-  const char *symbol;
-  int64_t value;
-} symbol_binding;
 
 typedef struct input_shape {
   const char *input;
@@ -90,6 +86,20 @@ void npuc_build_close(build *b);
 bool npuc_build_is(const char *path);
 /* Path of a stage's model or folder inside OUT; target NULL for stages that have none. In the build's arena. */
 const char *npuc_build_path(const build *b, stage_id s, const char *target);
+
+/* -- options -- */
+/* Options by their names of docs/cli.md without the dashes, as texts, which are copied: "target", "calib", "dim" ("N=4"), "set" ("quantize.observer=mse"). Those that
+ * are lists get one more. E0102: no such option; E0104, E0922: no such value. */
+npuc_status npuc_build_option_set(build *b, const char *name, const char *text) NPUC_MUST_USE;
+const char *npuc_build_option_text(const build *b, const char *name); /* of an option that is kept as its text; NULL: not set */
+void npuc_build_option_clear(build *b, const char *name);             /* empties a list */
+/* What the manifest recorded, and the defaults for the rest. */
+npuc_status npuc_build_options_load(build *b) NPUC_MUST_USE;
+/* A model that comes out of a build brings the preprocessing that was recorded there; what this build recorded itself is stronger. spec may be NULL. */
+void npuc_build_inherit(build *b, const char *spec);
+/* "1x3x224x224"; "SYMBOL=N". `option` is what errors are about. */
+npuc_status npuc_parse_shape(diag *d, const char *option, const char *text, shape *out_shape) NPUC_MUST_USE;
+npuc_status npuc_parse_binding(diag *d, arena *a, const char *option, const char *text, symbol_binding *out_binding) NPUC_MUST_USE;
 
 /* -- records of stages -- */
 json_t *npuc_build_record(const build *b, stage_id s, const char *target); /* borrowed, NULL when not done */

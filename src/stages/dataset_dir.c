@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A folder with one sample an entry, in the order of their names: NAME.npy (the only input), NAME.npz (inputs by name), or a sub-folder with INPUT.npy for each input. Labels:
- * `labels.npy` in the folder. Each sample is opened when it is asked for, and may have its own shape as long as it fits the input. */
+/* A folder with one sample an entry, in the order of their names: NAME.npy (the only input), NAME.npz (inputs by name), or a sub-folder with INPUT.npy for each input (or 0.npy, 1.npy ...,
+ * in the inputs' order, whatever they are called). Labels: `labels.npy` in the folder. Each sample is opened when it is asked for, and may have its own shape as long as it fits the input. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +52,9 @@ static npuc_status sample_dir(const dataset *s, diag *d, size_t index, tensor *o
     if (status == NPUC_OK) status = sample_npy(s, d, 0, path, &out_inputs[0]);
   } else {
     for (size_t k = 0; k < s->n_ports && status == NPUC_OK; k++) {
-      status = sample_npy(s, d, k, npuc_path_join(a, path, npuc_arena_printf(a, "%s.npy", s->ports[k].port.name)), &out_inputs[k]);
+      const char *numbered = npuc_path_join(a, path, npuc_arena_printf(a, "%zu.npy", k));
+      const char *named = npuc_path_join(a, path, npuc_arena_printf(a, "%s.npy", s->ports[k].port.name));
+      status = sample_npy(s, d, k, !npuc_path_exists(named) && npuc_path_exists(numbered) ? numbered : named, &out_inputs[k]);
     }
   }
   npuc_arena_destroy(a);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/json.h"
+#include "ir/op.h"
 #include "passes/names.h"
 #include "stages/build.h"
 
@@ -107,6 +108,39 @@ npuc_status npuc_model_open(diag *d, arena *a, const char *text, opened_model *o
   if (out_model->kind == MODEL_NPU) return NPUC_OK;
   npuc_diag_set_file(d, out_model->label);
   return npuc_source_read(d, out_model->path, &out_model->module);
+}
+
+npuc_status npuc_model_find_source(diag *d, arena *a, const char *text, opened_model *out_model) {
+  /* Of a whole build the source as it was read is meant: what it was quantized or built to does not start another. */
+  const char *source = npuc_build_is(text) ? npuc_arena_printf(a, "%s@import", text) : text;
+  NPUC_TRY(npuc_model_find(d, a, source, out_model));
+  if (source != text) npuc_note(d, NPUC_DIAG_E0933, &(diag_place){.file = text}, "the model is its stage import, %s", out_model->path);
+  if (out_model->kind == MODEL_NPU)
+    return npuc_fail(d, NPUC_DIAG_E0906, &(diag_place){.file = text}, "it is a program for an NPU, not a model");
+  module *none;
+  if (out_model->kind == MODEL_TENSORS) return npuc_source_read(d, out_model->path, &none); /* which says what to do instead */
+  return NPUC_OK;
+}
+
+static void bind_shape(const module *m, shape *s, const symbol_binding *dims, size_t n) {
+  for (int32_t k = 0; k < s->rank; k++) {
+    const char *name = dim_is_symbol(s->dims[k]) ? npuc_module_symbol_name(m, s->dims[k]) : NULL;
+    for (size_t j = 0; name && j < n; j++) {
+      if (strcmp(dims[j].symbol, name) != 0) continue;
+      s->dims[k] = dims[j].value;
+      break;
+    }
+  }
+}
+
+npuc_status npuc_model_bind(diag *d, opened_model *m, const symbol_binding *dims, size_t n) {
+  for (size_t part = 0; part < m->module->n_graphs; part++) {
+    graph *g = m->module->graphs[part];
+    for (size_t i = 0; i < g->n_inputs; i++) bind_shape(m->module, &g->inputs[i]->shape, dims, n);
+    npuc_graph_forget_shapes(g);
+    NPUC_TRY(npuc_graph_infer(d, g));
+  }
+  return NPUC_OK;
 }
 
 void npuc_model_close(opened_model *m) {

@@ -39,6 +39,9 @@ npuc_status npuc_pipeline_run(build *b, stage_id from, stage_id to, stage_listen
 /* The next legal stage, STAGE_COUNT when all are done; *out_target as it applies. */
 stage_id npuc_pipeline_next(const build *b, const char **out_target);
 
+/* By target: {target, accuracy?, sqnr_db?, cycles?, utilization?, artifact?}, as far as the stages have been done. New reference. */
+json_t *npuc_build_results(const build *b);
+
 /* -- shared by the stages -- */
 /* The hardware of the stage's target. */
 npuc_status npuc_stage_arch(const stage_work *w, npu_arch *out_arch) NPUC_MUST_USE;

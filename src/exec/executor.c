@@ -3,12 +3,22 @@
  * memory are shared by all of them and only grow, so that a second run with the same dims allocates nothing. */
 #include "exec/executor.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/limit.h"
 #include "exec/dynamic.h"
 #include "kernels/kernels.h"
+
+/* What one thread runs a plan in. */
+typedef struct exec_lane {
+  char *memory;
+  size_t memory_bytes;
+  void *scratch;
+  size_t scratch_bytes;
+  tensor *parts; /* [graph->n_inputs]: some samples of the inputs */
+} exec_lane;
 
 struct executor {
   const graph *graph;
@@ -19,12 +29,10 @@ struct executor {
   void **prepared;         /* by node id */
   exec_plan *plans;        /* latest used first */
   const exec_plan *latest; /* of the last good run */
-  char *memory;
-  size_t memory_bytes;
-  void *scratch;
-  size_t scratch_bytes;
+  exec_lane *lanes;        /* [threads of the pool]; the first is used where threads share the nodes of one plan */
+  size_t n_lanes;
   shape *shapes;     /* [graph->n_inputs]: of the run being started */
-  tensor *parts;     /* [graph->n_inputs]: some samples of the inputs */
+  tensor *whole;     /* [graph->n_inputs]: a batch's inputs, aligned */
   buffer_pool *pool; /* of runs whose shapes depend on data */
   void **aligned;    /* [graph->n_inputs]: copy of an input that came at an odd address */
   size_t *aligned_bytes;
@@ -87,7 +95,10 @@ npuc_status npuc_executor_create(diag *d, const graph *g, const exec_options *op
   e->owned = npuc_xcalloc((size_t)g->next_value_id + 1, sizeof *e->owned);
   e->prepared = npuc_xcalloc((size_t)g->next_node_id + 1, sizeof *e->prepared);
   e->shapes = npuc_xcalloc(g->n_inputs + 1, sizeof *e->shapes);
-  e->parts = npuc_xcalloc(g->n_inputs + 1, sizeof *e->parts);
+  e->whole = npuc_xcalloc(g->n_inputs + 1, sizeof *e->whole);
+  e->n_lanes = npuc_pool_threads(e->options.pool);
+  e->lanes = npuc_xcalloc(e->n_lanes, sizeof *e->lanes);
+  for (size_t i = 0; i < e->n_lanes; i++) e->lanes[i].parts = npuc_xcalloc(g->n_inputs + 1, sizeof(tensor));
   e->aligned = npuc_xcalloc(g->n_inputs + 1, sizeof *e->aligned);
   e->aligned_bytes = npuc_xcalloc(g->n_inputs + 1, sizeof *e->aligned_bytes);
   npuc_status status = prepare_graph(e, d);
@@ -107,15 +118,19 @@ void npuc_executor_destroy(executor *e) {
     next = p->next;
     npuc_exec_plan_destroy(p);
   }
-  npuc_buffer_destroy(e->memory);
-  npuc_buffer_destroy(e->scratch);
+  for (size_t i = 0; i < e->n_lanes; i++) {
+    npuc_buffer_destroy(e->lanes[i].memory);
+    npuc_buffer_destroy(e->lanes[i].scratch);
+    free(e->lanes[i].parts);
+  }
+  free(e->lanes);
   npuc_buffer_pool_destroy(e->pool);
   free(e->constants);
   free(e->owned);
   free(e->prepared);
   for (size_t i = 0; i < e->graph->n_inputs; i++) npuc_buffer_destroy(e->aligned[i]);
   free(e->shapes);
-  free(e->parts);
+  free(e->whole);
   free(e->aligned);
   free(e->aligned_bytes);
   free(e);
@@ -206,13 +221,13 @@ static npuc_status plan_for(executor *e, diag *d, exec_plan **out_plan) {
   return NPUC_OK;
 }
 
-static npuc_status reserve(executor *e, diag *d, size_t bytes) {
-  if (e->memory_bytes >= bytes) return NPUC_OK;
-  npuc_buffer_destroy(e->memory);
-  e->memory_bytes = 0;
-  e->memory = npuc_buffer_create(bytes);
-  if (!e->memory) return out_of_memory(d, bytes, "activation memory");
-  e->memory_bytes = bytes;
+static npuc_status reserve(exec_lane *l, diag *d, size_t bytes) {
+  if (l->memory_bytes >= bytes) return NPUC_OK;
+  npuc_buffer_destroy(l->memory);
+  l->memory_bytes = 0;
+  l->memory = npuc_buffer_create(bytes);
+  if (!l->memory) return out_of_memory(d, bytes, "activation memory");
+  l->memory_bytes = bytes;
   return NPUC_OK;
 }
 
@@ -233,12 +248,12 @@ static npuc_status align_input(executor *e, diag *d, const tensor *t, size_t i, 
 }
 
 /* Addresses in the activation memory change when it grows, those in the caller's inputs from run to run. */
-static npuc_status bind(executor *e, diag *d, exec_plan *p, const tensor *inputs) {
-  for (size_t i = 0; p->bound != e->memory && i < e->graph->next_value_id; i++) {
+static npuc_status bind(executor *e, const exec_lane *l, diag *d, exec_plan *p, const tensor *inputs) {
+  for (size_t i = 0; p->bound != l->memory && i < e->graph->next_value_id; i++) {
     exec_value *v = &p->values[i];
-    if (v->storage == STORAGE_MEMORY) v->tensor.data = e->memory + v->index;
+    if (v->storage == STORAGE_MEMORY) v->tensor.data = l->memory + v->index;
   }
-  p->bound = e->memory;
+  p->bound = l->memory;
   for (size_t i = 0; i < p->n_lent; i++) {
     exec_value *v = p->lent[i];
     if (v->value->is_input) NPUC_TRY(align_input(e, d, &inputs[v->index], v->index, &v->tensor.data));
@@ -253,30 +268,30 @@ static npuc_status bind(executor *e, diag *d, exec_plan *p, const tensor *inputs
 /* -- run -- */
 
 static void *grow_scratch(void *user, size_t bytes) {
-  executor *e = user;
-  if (e->scratch_bytes >= bytes && e->scratch) return e->scratch;
-  npuc_buffer_destroy(e->scratch);
-  e->scratch_bytes = 0;
-  e->scratch = npuc_buffer_create(bytes ? bytes : 64);
-  if (e->scratch) e->scratch_bytes = bytes;
-  return e->scratch;
+  exec_lane *l = user;
+  if (l->scratch_bytes >= bytes && l->scratch) return l->scratch;
+  npuc_buffer_destroy(l->scratch);
+  l->scratch_bytes = 0;
+  l->scratch = npuc_buffer_create(bytes ? bytes : 64);
+  if (l->scratch) l->scratch_bytes = bytes;
+  return l->scratch;
 }
 
 static npuc_status show(const executor *e, const exec_plan *p, const value *v) {
   return e->options.observe ? e->options.observe(e->options.user, v, &p->values[v->id].tensor) : NPUC_OK;
 }
 
-static eval_context context_of(executor *e, diag *d) {
-  return (eval_context){.d = d, .pool = e->options.pool, .scratch = grow_scratch, .user = e, .kernels = &e->kernels};
+static eval_context context_of(const executor *e, exec_lane *l, thread_pool *pool, diag *d) {
+  return (eval_context){.d = d, .pool = pool, .scratch = grow_scratch, .user = l, .kernels = &e->kernels};
 }
 
-static npuc_status run_step(executor *e, diag *d, const exec_plan *p, const exec_step *s) {
+static npuc_status run_step(const executor *e, exec_lane *l, thread_pool *pool, diag *d, const exec_plan *p, const exec_step *s) {
   if (s->segment) { /* nobody observes */
-    npuc_segment_run(s->segment, &e->kernels, e->options.pool, e->memory + s->memory);
+    npuc_segment_run(s->segment, &e->kernels, pool, l->memory + s->memory);
     return NPUC_OK;
   }
   if (!s->skip) {
-    eval_context c = context_of(e, d);
+    eval_context c = context_of(e, l, pool, d);
     c.node = s->node;
     c.prepared = s->prepared;
     if (!s->node->op->eval) {
@@ -296,8 +311,8 @@ static void give_outputs(executor *e, exec_plan *p, tensor *out_outputs) {
   for (size_t i = 0; i < g->n_outputs; i++) {
     tensor t = p->values[g->outputs[i]->id].tensor;
     if (p->copy_offsets[i] != SIZE_MAX && t.bytes) {
-      memcpy(e->memory + p->copy_offsets[i], t.data, t.bytes);
-      t.data = e->memory + p->copy_offsets[i];
+      memcpy(e->lanes->memory + p->copy_offsets[i], t.data, t.bytes);
+      t.data = e->lanes->memory + p->copy_offsets[i];
     }
     out_outputs[i] = t;
   }
@@ -307,7 +322,11 @@ static npuc_status run_dynamic(executor *e, diag *d, exec_plan *p, const tensor 
   const graph *g = e->graph;
   plan_source source = source_of(e);
   if (!e->pool) e->pool = npuc_buffer_pool_create();
-  dynamic_run r = {.source = &source, .context = context_of(e, d), .show = e->options.observe, .user = e->options.user, .pool = e->pool};
+  dynamic_run r = {.source = &source,
+                   .context = context_of(e, e->lanes, e->options.pool, d),
+                   .show = e->options.observe,
+                   .user = e->options.user,
+                   .pool = e->pool};
   tensor *aligned = npuc_xcalloc(g->n_inputs + 1, sizeof *aligned);
   npuc_status status = NPUC_OK;
   for (size_t i = 0; i < g->n_inputs && status == NPUC_OK; i++) {
@@ -331,7 +350,7 @@ static tensor samples_of(const tensor *t, int64_t first, int64_t n) {
   return part;
 }
 
-/* Outputs of the whole batch lie behind the activations of a part. */
+/* Outputs of the whole batch lie behind the activations of the first lane. */
 static npuc_status place_batch(executor *e, diag *d, const exec_plan *p, int64_t batch, tensor *out_outputs) {
   const graph *g = e->graph;
   size_t at = p->memory_bytes, bytes = at;
@@ -343,30 +362,59 @@ static npuc_status place_batch(executor *e, diag *d, const exec_plan *p, int64_t
     out_outputs[i].bytes = t->bytes / (size_t)p->samples * (size_t)batch;
     bytes += (out_outputs[i].bytes + 63) & ~(size_t)63;
   }
-  NPUC_TRY(reserve(e, d, bytes));
+  for (size_t i = 0; i < p->n_lanes; i++) NPUC_TRY(reserve(&e->lanes[i], d, i ? at : bytes));
   for (size_t i = 0; i < g->n_outputs; i++) {
-    out_outputs[i].data = e->memory + at;
+    out_outputs[i].data = e->lanes->memory + at;
     at += (out_outputs[i].bytes + 63) & ~(size_t)63;
   }
   return NPUC_OK;
 }
 
-static npuc_status run_samples(executor *e, diag *d, exec_plan *p, const tensor *inputs, tensor *out_outputs) {
+typedef struct batch_run {
+  executor *e;
+  diag *d;
+  const exec_plan *plan;
+  tensor *outputs;
+  atomic_int status; /* of a part that failed */
+} batch_run;
+
+/* Part `part` of the batch, in one thread. */
+static npuc_status run_part(const batch_run *b, int64_t part, size_t worker) {
+  executor *e = b->e;
   const graph *g = e->graph;
+  exec_lane *l = &e->lanes[worker];
+  exec_plan *now = b->plan->lanes[worker];
+  const int64_t first = part * now->samples;
+  if (e->whole[0].shape.dims[0] - first < now->samples) now = now->rest;
+  for (size_t i = 0; i < g->n_inputs; i++) l->parts[i] = samples_of(&e->whole[i], first, now->samples);
+  NPUC_TRY(bind(e, l, b->d, now, l->parts));
+  for (size_t i = 0; i < now->n_steps; i++) NPUC_TRY(run_step(e, l, NULL, b->d, now, &now->steps[i]));
+  for (size_t i = 0; i < g->n_outputs; i++) {
+    const tensor *t = &now->values[g->outputs[i]->id].tensor;
+    if (t->bytes) memcpy(samples_of(&b->outputs[i], first, now->samples).data, t->data, t->bytes);
+  }
+  return NPUC_OK;
+}
+
+static void run_parts(void *context, size_t begin, size_t end, size_t worker) {
+  batch_run *b = context;
+  for (size_t i = begin; i < end && atomic_load(&b->status) == NPUC_OK; i++) {
+    npuc_status status = run_part(b, (int64_t)i, worker);
+    if (status != NPUC_OK) atomic_store(&b->status, (int)status);
+  }
+}
+
+static npuc_status run_samples(executor *e, diag *d, const exec_plan *p, const tensor *inputs, tensor *out_outputs) {
   int64_t batch = inputs[0].shape.dims[0];
   NPUC_TRY(place_batch(e, d, p, batch, out_outputs));
-  for (int64_t first = 0; first < batch; first += p->samples) {
-    exec_plan *now = batch - first < p->samples ? p->rest : p;
-    for (size_t i = 0; i < g->n_inputs; i++) e->parts[i] = samples_of(&inputs[i], first, now->samples);
-    NPUC_TRY(bind(e, d, now, e->parts));
-    for (size_t i = 0; i < now->n_steps; i++) NPUC_TRY(run_step(e, d, now, &now->steps[i]));
-    for (size_t i = 0; i < g->n_outputs; i++) {
-      const tensor *t = &now->values[g->outputs[i]->id].tensor;
-      if (t->bytes) memcpy(samples_of(&out_outputs[i], first, now->samples).data, t->data, t->bytes);
-    }
+  for (size_t i = 0; i < e->graph->n_inputs; i++) { /* here, so that no thread has to copy */
+    e->whole[i] = inputs[i];
+    NPUC_TRY(align_input(e, d, &inputs[i], i, &e->whole[i].data));
   }
-  e->latest = p;
-  return NPUC_OK;
+  batch_run b = {.e = e, .d = d, .plan = p, .outputs = out_outputs, .status = NPUC_OK};
+  npuc_parallel_for(e->options.pool, (size_t)((batch + p->samples - 1) / p->samples), 1, run_parts, &b);
+  if (atomic_load(&b.status) == NPUC_OK) e->latest = p;
+  return (npuc_status)atomic_load(&b.status);
 }
 
 npuc_status npuc_executor_run(executor *e, diag *d, const tensor *inputs, tensor *out_outputs) {
@@ -381,12 +429,12 @@ npuc_status npuc_executor_run(executor *e, diag *d, const tensor *inputs, tensor
   NPUC_TRY(plan_for(e, d, &p));
   if (p->dynamic) return run_dynamic(e, d, p, inputs, out_outputs);
   if (p->samples) return run_samples(e, d, p, inputs, out_outputs);
-  NPUC_TRY(reserve(e, d, p->memory_bytes));
-  NPUC_TRY(bind(e, d, p, inputs));
+  NPUC_TRY(reserve(e->lanes, d, p->memory_bytes));
+  NPUC_TRY(bind(e, e->lanes, d, p, inputs));
   for (size_t i = 0; i < g->n_inputs; i++) NPUC_TRY(show(e, p, g->inputs[i]));
   for (size_t i = 0; i < p->n_steps; i++) {
     double start = e->options.on_step ? npuc_clock_seconds() : 0;
-    NPUC_TRY(run_step(e, d, p, &p->steps[i]));
+    NPUC_TRY(run_step(e, e->lanes, e->options.pool, d, p, &p->steps[i]));
     if (e->options.on_step) e->options.on_step(e->options.user, i, start, npuc_clock_seconds());
   }
   give_outputs(e, p, out_outputs);

@@ -488,11 +488,27 @@ static npuc_status create(diag *d, const plan_source *source, const shape *input
   return status;
 }
 
+/* With what is left over of the batch. */
+static npuc_status create_whole(diag *d, const plan_source *source, const shape *input_shapes, int64_t samples, exec_plan **out_plan) {
+  NPUC_TRY(create(d, source, input_shapes, samples, out_plan));
+  int64_t left = (*out_plan)->samples ? input_shapes[0].dims[0] % (*out_plan)->samples : 0;
+  npuc_status status = left ? create(d, source, input_shapes, left, &(*out_plan)->rest) : NPUC_OK;
+  if (status != NPUC_OK) npuc_exec_plan_destroy(*out_plan);
+  return status;
+}
+
 npuc_status npuc_exec_plan_create(diag *d, const plan_source *source, const shape *input_shapes, exec_plan **out_plan) {
   exec_plan *plan;
-  NPUC_TRY(create(d, source, input_shapes, 0, &plan));
-  int64_t left = plan->samples ? input_shapes[0].dims[0] % plan->samples : 0;
-  npuc_status status = left ? create(d, source, input_shapes, left, &plan->rest) : NPUC_OK;
+  npuc_status status = NPUC_OK;
+  NPUC_TRY(create_whole(d, source, input_shapes, 0, &plan));
+  if (plan->samples) {
+    plan->lanes = NPUC_NEW_ARRAY(plan->arena, source->threads, exec_plan *);
+    plan->lanes[plan->n_lanes++] = plan;
+  }
+  while (plan->samples && plan->n_lanes < source->threads && status == NPUC_OK) {
+    status = create_whole(d, source, input_shapes, plan->samples, &plan->lanes[plan->n_lanes]);
+    if (status == NPUC_OK) plan->n_lanes++;
+  }
   if (status == NPUC_OK) {
     *out_plan = plan;
   } else {
@@ -503,6 +519,7 @@ npuc_status npuc_exec_plan_create(diag *d, const plan_source *source, const shap
 
 void npuc_exec_plan_destroy(exec_plan *p) {
   if (!p) return;
+  for (size_t i = 1; i < p->n_lanes; i++) npuc_exec_plan_destroy(p->lanes[i]);
   npuc_exec_plan_destroy(p->rest);
   npuc_arena_destroy(p->arena);
 }

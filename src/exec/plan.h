@@ -44,9 +44,11 @@ struct exec_plan {
   bool dynamic;      /* a shape depends on data: no steps, see dynamic.h */
   exec_value **lent; /* what lies in the caller's inputs: graph inputs and views of them */
   size_t n_lent;
-  const void *bound;    /* activation memory that the values' addresses are in; NULL: none yet */
-  int64_t samples;      /* the plan is for so many of the batch, run after run (samples.h); 0: for all */
-  exec_plan *rest;      /* for those that are left over, or NULL */
+  const void *bound; /* activation memory that the values' addresses are in; NULL: none yet */
+  int64_t samples;   /* the plan is for so many of the batch, run after run (samples.h); 0: for all */
+  exec_plan *rest;   /* for those that are left over, or NULL */
+  exec_plan **lanes; /* [threads]: with samples, this plan and copies of it, which threads run side by side; NULL: all threads in one */
+  size_t n_lanes;
   size_t *copy_offsets; /* [graph->n_outputs]: memory of an output that would be the caller's input, or SIZE_MAX */
   exec_plan *next;
 };

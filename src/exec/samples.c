@@ -143,6 +143,7 @@ int64_t npuc_exec_samples(const graph *g, const fact *facts, size_t threads) {
   if (!integers) return 0;
   int64_t fit = (int64_t)((double)CACHE_BYTES * (double)b.batch / (double)most), samples = 1;
   while (samples * 2 <= fit) samples *= 2;
-  if (samples < (int64_t)threads) samples = (int64_t)threads;
+  if (b.batch < (int64_t)threads) return 0;
+  if (samples > b.batch / (int64_t)threads) samples = b.batch / (int64_t)threads;
   return samples < b.batch ? samples : 0;
 }

@@ -68,9 +68,13 @@ static void edge_record(const conv_i8_unit *u, const uint8_t *from, int64_t colu
   const kernel_window *g = &u->job->p.g;
   const uint8_t mask = u->job->flips ? 0x80 : 0;
   const int padding = (u->job->conv->x.zero_point ^ mask) & 0xff;
+  if (!from) {
+    memset(to, padding, (size_t)record_bytes(g));
+    return;
+  }
   for (int64_t w = 0; w < g->kernel[2]; w++, to += g->channels) {
     const int64_t at = column * g->stride[2] - g->begin[2] + w * g->dilation[2];
-    if (!from || at < 0 || at >= g->in[2]) {
+    if (at < 0 || at >= g->in[2]) {
       memset(to, padding, (size_t)g->channels);
     } else {
       u->job->kernels->records_i8(from + at * g->channels, 0, (size_t)g->channels, 1, mask, to, 0);

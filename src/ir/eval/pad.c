@@ -53,6 +53,11 @@ static npuc_status read_pads(const eval_context *c, const tensor *const *inputs,
   return NPUC_OK;
 }
 
+/* Adjacent elements of the last axis with adjacent sources. */
+typedef struct pad_run {
+  int64_t n, source; /* element offset in x, or -1 */
+} pad_run;
+
 typedef struct pad_job {
   const tensor *x;
   tensor *y;
@@ -60,6 +65,8 @@ typedef struct pad_job {
   size_t bytes;
   char constant[16];
   int64_t *source[MAX_RANK]; /* by axis: element offset of each output index in x, or -1 */
+  pad_run *runs;
+  int64_t n_runs;
 } pad_job;
 
 static void fill(const pad_job *j, char *y, int64_t n) {
@@ -70,40 +77,49 @@ static void fill(const pad_job *j, char *y, int64_t n) {
   for (int64_t i = 0; i < n; i++) memcpy(y + (size_t)i * j->bytes, j->constant, j->bytes);
 }
 
-/* One run of the last axis, whose rows begin at `base` in x, or outside (-1). Adjacent sources are copied together. */
-static void pad_row(const pad_job *j, int64_t base, char *y) {
-  int32_t last = j->dims.rank - 1;
-  int64_t n = j->dims.dims[last];
-  const int64_t *source = j->source[last];
-  if (base < 0) {
-    fill(j, y, n);
-    return;
-  }
+static void find_runs(pad_job *j) {
+  const int32_t last = j->dims.rank - 1;
+  const int64_t n = j->dims.dims[last], *source = j->source[last];
   for (int64_t i = 0, end; i < n; i = end) {
     end = i + 1;
-    if (source[i] < 0) {
-      while (end < n && source[end] < 0) end++;
-      fill(j, y + (size_t)i * j->bytes, end - i);
-      continue;
+    while (end < n && (source[i] < 0 ? source[end] < 0 : source[end] == source[i] + (end - i))) end++;
+    j->runs[j->n_runs++] = (pad_run){end - i, source[i]};
+  }
+}
+
+/* The last axis, whose rows begin at `base` in x, or outside (-1). */
+static void pad_row(const pad_job *j, int64_t base, char *y) {
+  if (base < 0) {
+    fill(j, y, j->dims.dims[j->dims.rank - 1]);
+    return;
+  }
+  for (int64_t i = 0; i < j->n_runs; i++) {
+    const pad_run *r = &j->runs[i];
+    const size_t bytes = (size_t)r->n * j->bytes;
+    if (r->source < 0) {
+      fill(j, y, r->n);
+    } else {
+      memcpy(y, (const char *)j->x->data + (size_t)(base + r->source) * j->bytes, bytes);
     }
-    while (end < n && source[end] == source[i] + (end - i)) end++;
-    memcpy(y + (size_t)i * j->bytes, (const char *)j->x->data + (size_t)(base + source[i]) * j->bytes, (size_t)(end - i) * j->bytes);
+    y += bytes;
   }
 }
 
 static void pad_body(void *context, size_t begin, size_t end, size_t worker) {
   (void)worker;
   const pad_job *j = context;
-  int32_t last = j->dims.rank - 1;
+  const int32_t last = j->dims.rank - 1;
   const int64_t *dims = j->dims.dims;
+  int64_t at[MAX_RANK] = {0}, rest = (int64_t)begin; /* indices of the row, counted up */
+  for (int32_t i = last - 1; i >= 0; i--) {
+    at[i] = rest % dims[i];
+    rest /= dims[i];
+  }
   for (size_t r = begin; r < end; r++) {
-    int64_t index = (int64_t)r, base = 0;
-    for (int32_t i = last - 1; i >= 0; i--) {
-      int64_t s = j->source[i][index % dims[i]];
-      base = base < 0 || s < 0 ? -1 : base + s;
-      index /= dims[i];
-    }
+    int64_t base = 0;
+    for (int32_t i = 0; i < last && base >= 0; i++) base = j->source[i][at[i]] < 0 ? -1 : base + j->source[i][at[i]];
     pad_row(j, base, (char *)j->y->data + r * (size_t)dims[last] * j->bytes);
+    for (int32_t i = last - 1; i >= 0 && ++at[i] == dims[i]; i--) at[i] = 0;
   }
 }
 
@@ -127,7 +143,7 @@ npuc_status npuc_eval_pad(const eval_context *c, const tensor *const *inputs, te
   npuc_shape_strides(&from, strides);
   for (int32_t i = 0; i < x->shape.rank; i++) total += y->shape.dims[i];
   void *memory;
-  NPUC_TRY(npuc_eval_scratch(c, (size_t)total * sizeof(int64_t), &memory));
+  NPUC_TRY(npuc_eval_scratch(c, (size_t)total * (sizeof(int64_t) + sizeof(pad_run)), &memory));
   int64_t *table = memory, rows = 1;
   for (int32_t axis = 0; axis < x->shape.rank; axis++) {
     int32_t i = npuc_eval_bytes_axis(axis, x->shape.rank, last);
@@ -139,6 +155,8 @@ npuc_status npuc_eval_pad(const eval_context *c, const tensor *const *inputs, te
     }
     if (i < x->shape.rank - 1) rows *= job.dims.dims[i];
   }
+  job.runs = (pad_run *)table;
+  find_runs(&job);
   npuc_parallel_for(c->pool, (size_t)rows, 0, pad_body, &job);
   return NPUC_OK;
 }

@@ -21,6 +21,7 @@ typedef struct pool_attributes {
   int64_t ceil_mode;
   int64_t count_include_pad; /* AveragePool */
   int64_t storage_order;     /* MaxPool */
+  int64_t p;                 /* LpPool */
 } pool_attributes;
 
 typedef struct gemm_attributes {
@@ -220,6 +221,36 @@ typedef struct nms_attributes {
 typedef struct signal_window_attributes {
   int64_t output_datatype, periodic;
 } signal_window_attributes; /* HannWindow, HammingWindow, BlackmanWindow */
+
+typedef struct p_attributes {
+  int64_t p;
+} p_attributes; /* GlobalLpPool */
+typedef struct unpool_attributes {
+  int_list kernel_shape, strides, pads;
+} unpool_attributes; /* MaxUnpool */
+typedef struct col2im_attributes {
+  int_list strides, pads, dilations;
+} col2im_attributes;
+typedef struct roialign_attributes {
+  const char *coordinate_transformation_mode, *mode;
+  int64_t output_height, output_width, sampling_ratio;
+  float spatial_scale;
+} roialign_attributes;
+typedef struct maxroipool_attributes {
+  int_list pooled_shape;
+  float spatial_scale;
+} maxroipool_attributes;
+typedef struct align_attributes {
+  int64_t align_corners;
+} align_attributes; /* AffineGrid */
+typedef struct deformconv_attributes {
+  int_list kernel_shape, strides, pads, dilations;
+  int64_t group, offset_group;
+} deformconv_attributes;
+
+typedef struct dft_attributes {
+  int64_t inverse, onesided;
+} dft_attributes; /* DFT, STFT */
 
 typedef struct einsum_attributes {
   const char *equation;

@@ -186,6 +186,25 @@ static npuc_status upgrade_topk(onnx_source *s, onnx_node *n) {
   return NPUC_OK;
 }
 
+/* `axis` counted all axes from 1 on; now it is a scalar input that counts from the back. */
+static npuc_status upgrade_dft(onnx_source *s, onnx_node *n) {
+  const onnx_attribute *a = npuc_onnx_attribute(n, "axis");
+  int64_t axis = 1;
+  if (a) {
+    NPUC_TRY(expect(s, n, a, ONNX_INT));
+    axis = a->i;
+  }
+  npuc_onnx_set_input(s, n, 2, add_ints(s, n, "axis", &axis, -1));
+  npuc_onnx_remove_attribute(n, "axis");
+  return NPUC_OK;
+}
+
+/* Coordinates were those of the whole cells. */
+static npuc_status upgrade_roialign(onnx_source *s, onnx_node *n) {
+  npuc_onnx_add_attribute(s, n, "coordinate_transformation_mode", ONNX_STRING)->s = "output_half_pixel";
+  return NPUC_OK;
+}
+
 static const struct upgrade_row {
   const char *type;
   int64_t before;
@@ -194,6 +213,7 @@ static const struct upgrade_row {
     {"BatchNormalization", 9, upgrade_spatial},
     {"BatchNormalization", 14, drop_outputs},
     {"Clip", 11, upgrade_clip},
+    {"DFT", 20, upgrade_dft},
     {"Dropout", 10, drop_outputs},
     {"Dropout", 12, upgrade_dropout_ratio},
     {"Pad", 11, upgrade_pad},
@@ -212,6 +232,7 @@ static const struct upgrade_row {
     {"Resize", 11, upgrade_resize},
     {"GridSample", 20, upgrade_grid},
     {"Scatter", 11, upgrade_scatter},
+    {"RoiAlign", 16, upgrade_roialign},
     {"Slice", 10, upgrade_slice},
     {"Split", 13, upgrade_split_sizes},
     {"Split", 18, upgrade_split_count},

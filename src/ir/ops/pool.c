@@ -32,6 +32,9 @@ static const attr_field average_fields[] = {
     FIELD_INT(pool_attributes, count_include_pad, 0, "1: padded cells count in the divisor; cells beyond the padding never do"),
 };
 
+static const attr_field lp_fields[] = {WINDOW_FIELDS, FIELD_INT(pool_attributes, p, 2, "of the norm; at least 1")};
+static const attr_field global_lp_fields[] = {FIELD_INT(p_attributes, p, 2, "of the norm; at least 1")};
+
 static npuc_status check_rank(diag *d, const node *n, int32_t rank) {
   if (rank < 0 || rank >= 3) return NPUC_OK;
   return npuc_op_fail(d, n, NPUC_DIAG_E0441, "X", "rank %d given; at least 3 wanted: [N, C, D1, ...]", rank);
@@ -63,6 +66,7 @@ static npuc_status pool_verify(diag *d, const node *n) {
   NPUC_TRY(npuc_verify_flag(d, n, "ceil_mode", a->ceil_mode));
   NPUC_TRY(npuc_verify_flag(d, n, "count_include_pad", a->count_include_pad));
   NPUC_TRY(npuc_verify_flag(d, n, "storage_order", a->storage_order));
+  if (node_is(n, OP_LPPOOL) && a->p < 1) return npuc_op_fail(d, n, NPUC_DIAG_E0440, "p", "%lld given; at least 1 wanted", (long long)a->p);
   return check_pads(d, n, a);
 }
 
@@ -111,7 +115,11 @@ static npuc_status global_infer(infer_context *c) {
   return NPUC_OK;
 }
 
-static npuc_status global_verify(diag *d, const node *n) { return check_rank(d, n, n->inputs[0]->shape.rank); }
+static npuc_status global_verify(diag *d, const node *n) {
+  int64_t p = node_is(n, OP_GLOBALLPPOOL) ? NPUC_ATTRS(p_attributes, n)->p : 1;
+  if (p < 1) return npuc_op_fail(d, n, NPUC_DIAG_E0440, "p", "%lld given; at least 1 wanted", (long long)p);
+  return check_rank(d, n, n->inputs[0]->shape.rank);
+}
 
 static void global_cost(const node *n, op_cost *out_cost) { out_cost->operations = npuc_value_elements(n->inputs[0]); }
 
@@ -189,4 +197,29 @@ const op_def npuc_op_globalmaxpool = {
     .verify = global_verify,
     .cost = global_cost,
     .eval = npuc_eval_globalmaxpool,
+};
+
+const op_def npuc_op_lppool = {
+    ONNX_OP(lppool, OP_LPPOOL, "LpPool", 22, 18),
+    .summary = "Lp norm of each window.",
+    .formula = "Y[n,c,o] = (sum over k of |X[n, c, o*stride + k*dilation - begin]|^p)^(1/p), taps outside X left out",
+    PORTS_IN(pool_inputs, 1),
+    PORTS_OUT(average_outputs, 1),
+    ATTRIBUTES(lp_fields, pool_attributes),
+    .infer = pool_infer,
+    .verify = pool_verify,
+    .complete = pool_complete,
+    .cost = pool_cost,
+};
+
+const op_def npuc_op_globallppool = {
+    ONNX_OP(globallppool, OP_GLOBALLPPOOL, "GlobalLpPool", 22, 2),
+    .summary = "Lp norm over all spatial axes, which stay with size 1.",
+    .formula = "Y[n,c,1,...,1] = (sum over d of |X[n,c,d]|^p)^(1/p)",
+    PORTS_IN(pool_inputs, 1),
+    PORTS_OUT(average_outputs, 1),
+    ATTRIBUTES(global_lp_fields, p_attributes),
+    .infer = global_infer,
+    .verify = global_verify,
+    .cost = global_cost,
 };

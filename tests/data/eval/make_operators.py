@@ -72,4 +72,57 @@ recurrent("LSTM", 4, "lstm_peepholes", both, ways=2, bias=True, lens=[5, 3, 1], 
 recurrent("LSTM", 4, "lstm_coupled", ", input_forget=1", bias=True, peep=True, outputs="y, h, c")
 recurrent("LSTM", 4, "lstm_functions", ', activations=["HardSigmoid","Elu","Softsign"]', bias=True, outputs="y, h, c")
 
+TYPES = {"float32": "float", "float64": "double", "int32": "int32", "int64": "int64", "uint8": "uint8", "int8": "int8", "bool": "bool"}
+
+
+def op(name, node, *ports, out=("y", "float", 4), rtol=1e-5, atol=1e-5, opset=21, wanted=None):
+    """One node: `node` is "Op<attributes>"; a port that is None is omitted; out has name, type and rank."""
+    given = [(f"i{k}", v) for k, v in enumerate(ports) if v is not None]
+    args = ", ".join(f"{TYPES[str(v.dtype)]}[{dims(v)}] {n}" if v.ndim else f"{TYPES[str(v.dtype)]} {n}" for n, v in given)
+    names = ", ".join('""' if v is None else f"i{k}" for k, v in enumerate(ports))
+    text = f"g ({args}) => ({out[1]}[{','.join('abcdef'[: out[2]])}] {out[0]}) {{\n {out[0]} = {node}({names})\n}}"
+    case(name, text, [v for _, v in given], rtol, atol, opset, wanted)
+
+
+def i64(*values):
+    return np.array(values, np.int64)
+
+
+def scalar(v, kind=np.int64):
+    return np.array(v, kind)
+
+
+for n in (1, 8, 12, 37):
+    op(f"dft_{n}", "DFT", f(2, n, 3, 2), None, scalar(1), atol=1e-4, opset=20)
+op("dft_cut", "DFT<onesided=1>", f(2, 9, 1), scalar(6), out=("y", "float", 3), atol=1e-4, opset=20)
+op("dft_filled_inverse", "DFT<inverse=1>", f(2, 9, 2), scalar(15), out=("y", "float", 3), atol=1e-4, opset=20)
+x = f(2, 5, 2)
+whole = np.fft.irfft(x[..., 0] + 1j * x[..., 1], n=9, axis=1)
+op("dft_one_sided_inverse", "DFT<inverse=1, onesided=1>", x, scalar(9), scalar(1), out=("y", "float", 3), opset=20, wanted=[whole[..., None].astype(np.float32)])
+op("stft", "STFT", f(2, 40, 1), scalar(7), f(12), scalar(12), atol=1e-4)
+op("stft_two_sided", "STFT<onesided=0>", f(1, 33, 1), scalar(4), None, scalar(16), atol=1e-4)
+op("mel", "MelWeightMatrix", scalar(9), scalar(64), scalar(8000), scalar(100, np.float32), scalar(3500, np.float32), out=("y", "float", 2))
+pool = "kernel_shape=[3,2], strides=[2,1], pads=[1,0,1,1]"
+op("lppool", f"LpPool<{pool}, p=3>", f(2, 3, 7, 6))
+op("lppool_dilated_ceil", "LpPool<kernel_shape=[2], dilations=[3], strides=[2], ceil_mode=1>", f(1, 2, 10), out=("y", "float", 3))
+op("globallppool", "GlobalLpPool<p=1>", f(2, 3, 4, 5))
+op("maxunpool", "MaxUnpool<kernel_shape=[2,2], strides=[2,2]>", f(1, 2, 2, 2), i64(0, 3, 9, 14, 17, 20, 27, 31).reshape(1, 2, 2, 2))
+op("col2im", "Col2Im<strides=[2,1], pads=[1,0,1,2], dilations=[1,2]>", f(2, 3 * 6, 3 * 6), i64(5, 8), i64(2, 3))
+rois = np.array([[0, 0, 7, 5], [1.5, 2.25, 9, 9], [4, 4, 4.5, 4.2]], np.float32)
+for mode in ("avg", "max"):
+    for places in ("half_pixel", "output_half_pixel"):
+        op(f"roialign_{mode}_{places}", f'RoiAlign<mode="{mode}", coordinate_transformation_mode="{places}", output_height=2, output_width=3, sampling_ratio=2, spatial_scale=0.7>', abs(f(2, 3, 6, 8)), rois, i64(0, 1, 1))
+op("roialign_adaptive", "RoiAlign<output_height=2, output_width=2>", f(2, 3, 9, 9), rois, i64(1, 0, 1))
+op("maxroipool", "MaxRoiPool<pooled_shape=[3,2], spatial_scale=0.6>", f(2, 3, 9, 9), np.concatenate([np.array([[0], [1], [1]], np.float32), rois], 1))
+for corners in (0, 1):
+    op(f"affinegrid_{corners}", f"AffineGrid<align_corners={corners}>", f(2, 2, 3), i64(2, 3, 4, 5))
+    op(f"affinegrid_3d_{corners}", f"AffineGrid<align_corners={corners}>", f(1, 3, 4), i64(1, 3, 2, 3, 4), out=("y", "float", 5))
+op("deformconv", "DeformConv<pads=[1,0,1,1], strides=[2,1], group=2, offset_group=2>", f(2, 4, 7, 6), f(6, 2, 3, 2), f(2, 24, 4, 6), f(6), f(2, 12, 4, 6))
+op("deformconv_dilated", "DeformConv<dilations=[2,1]>", f(1, 2, 6, 5), f(3, 2, 2, 2), f(1, 8, 4, 4, scale=2))
+op("convinteger", "ConvInteger<pads=[1,1,0,2], strides=[2,1], dilations=[1,2]>", u8(2, 3, 6, 7), u8(4, 3, 2, 3), scalar(7, np.uint8), scalar(100, np.uint8), out=("y", "int32", 4))
+op("convinteger_signed_group", "ConvInteger<group=2>", u8(1, 4, 9), s8(6, 2, 3), scalar(200, np.uint8), out=("y", "int32", 3))
+qconv = [scalar(0.02, np.float32), scalar(120, np.uint8)]
+op("qlinearconv", "QLinearConv<pads=[1,1,1,1], group=2>", u8(1, 4, 5, 6), *qconv, s8(4, 2, 3, 3), np.array([0.01, 0.02, 0.005, 0.03], np.float32), np.zeros(4, np.int8), scalar(0.3, np.float32), scalar(100, np.uint8), np.array([10, -2000, 30000, 0], np.int32), out=("y", "uint8", 4), rtol=0, atol=0)
+op("qlinearconv_s8_1d", "QLinearConv", s8(2, 3, 8), scalar(0.05, np.float32), scalar(-3, np.int8), s8(2, 3, 3), scalar(0.04, np.float32), scalar(0, np.int8), scalar(0.9, np.float32), scalar(5, np.int8), out=("y", "int8", 3), rtol=0, atol=0)
+
 write("operators.txt")

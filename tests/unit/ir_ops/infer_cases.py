@@ -300,7 +300,90 @@ def recurrences():
         case("RNN", dict(wrong, hidden_size=5), [(F, [7, 2, 3]), w, r], expect="error")
 
 
+def scalar(value, kind=I64):
+    return (kind, [], [value])
+
+
+def signals():
+    for length, axis, one, inverse in itertools.product([None, 5, 16], [None, 0, 1, -2, -3], [0, 1], [0, 1]):
+        if one and inverse:  # ONNX's own inference does not know the one-sided inverse
+            continue
+        case("DFT", dict(onesided=one, inverse=inverse), [(F, [6, 9, 1 if one else 2]), None if length is None else scalar(length), None if axis is None else scalar(axis)])
+    case("DFT", dict(onesided=1, inverse=1), [(F, [6, 9, 2]), scalar(16)], expect="1:6,16,1")
+    case("DFT", dict(onesided=1, inverse=1), [(F, [6, 9, 2])], expect="1:6,16,1")
+    case("DFT", dict(onesided=1), [(F, [6, 9, 2])], expect="error")
+    case("DFT", {}, [(F, [6, 9, 3])], expect="error")
+    case("DFT", {}, [(F, [6, 9, 2]), None, scalar(2)], expect="error")
+    case("DFT", {}, [(F, [6, 9, 2]), scalar(0)], expect="error")
+    case("DFT", dict(inverse=2), [(F, [6, 9, 2])], expect="error")
+    case("DFT", {}, [(I64, [6, 9, 2])], expect="error")
+    for one in [0, 1]:
+        case("STFT", dict(onesided=one), [(F, ["N", 40, 1]), scalar(7), (F, [12]), scalar(12)])
+        case("STFT", dict(onesided=one), [(F, [2, 40, 1]), scalar(8), None, scalar(16)])
+    case("STFT", {}, [(F, [2, 40, 1]), scalar(7), (F, [12]), scalar(11)], expect="error")
+    case("STFT", {}, [(F, [2, 40, 1]), scalar(0), (F, [12])], expect="error")
+    case("STFT", {}, [(F, [2, 10, 1]), scalar(1), (F, [12])], expect="error")
+    case("STFT", {}, [(F, [2, 40, 2]), scalar(7), (F, [12])], expect="error")
+    case("STFT", {}, [(F, [2, 40]), scalar(1), (F, [12])], expect="error")
+    edges = [scalar(0, F), scalar(4000, F)]
+    case("MelWeightMatrix", {}, [scalar(8), scalar(16), scalar(8192), *edges])
+    case("MelWeightMatrix", {}, [scalar(-8), scalar(16), scalar(8192), *edges], expect="error")
+    for kind in ["HannWindow", "HammingWindow", "BlackmanWindow"]:
+        case(kind, {}, [scalar(9)])
+        case(kind, {}, [scalar(-1)], expect="error")
+
+
+def regions():
+    for ceil, auto in itertools.product([0, 1], ["NOTSET", "VALID"]):
+        case("LpPool", dict(kernel_shape=[3, 2], strides=[2, 1], ceil_mode=ceil, auto_pad=auto), [(F, ["N", 3, 8, 6])])
+    case("LpPool", dict(kernel_shape=[3, 2], p=0), [(F, [1, 3, 8, 6])], expect="error")
+    case("GlobalLpPool", {}, [(F, ["N", 3, 8, 6])])
+    case("GlobalLpPool", dict(p=0), [(F, [1, 3, 8, 6])], expect="error")
+    case("MaxUnpool", dict(kernel_shape=[2, 2], strides=[2, 2]), [(F, [1, 2, 3, 4]), (I64, [1, 2, 3, 4])])
+    case("MaxUnpool", dict(kernel_shape=[2, 2], pads=[5, 0, 5, 0]), [(F, [1, 2, 3, 4]), (I64, [1, 2, 3, 4])], expect="error")
+    case("MaxUnpool", dict(kernel_shape=[2]), [(F, [1, 2, 3, 4]), (I64, [1, 2, 3, 4])], expect="error")
+    case("MaxUnpool", dict(kernel_shape=[2, 2]), [(F, [1, 2, 2, 2]), (I64, [1, 2, 2, 2]), vector([1, 2, 5, 5])])
+    case("Col2Im", {}, [(F, ["N", 36, 40]), vector([6, 9]), vector([2, 2])])
+    case("Col2Im", {}, [(F, [1, 36, 40]), vector([6, 9]), vector([5, 2])], expect="error")
+    case("Col2Im", {}, [(F, [1, 36, 40]), vector([6, 9]), vector([0, 2])], expect="error")
+    case("Col2Im", dict(strides=[0, 1]), [(F, [1, 36, 40]), vector([6, 9]), vector([2, 2])], expect="error")
+    size = dict(output_height=3, output_width=2)
+    case("RoiAlign", size, [(F, [2, 5, 8, 8]), (F, ["R", 4]), (I64, ["R"])])
+    case("RoiAlign", size, [(F, [2, 5, 8, 8]), (F, [7, 5]), (I64, [7])], expect="error")
+    case("RoiAlign", size, [(F, [2, 5, 8, 8]), (F, [7, 4]), (I64, [6])], expect="error")
+    case("RoiAlign", dict(size, mode="mean"), [(F, [2, 5, 8, 8]), (F, [7, 4]), (I64, [7])], expect="error")
+    case("RoiAlign", dict(size, coordinate_transformation_mode="pixel"), [(F, [2, 5, 8, 8]), (F, [7, 4]), (I64, [7])], expect="error")
+    case("MaxRoiPool", dict(pooled_shape=[3, 2]), [(F, [2, 5, 8, 8]), (F, ["R", 5])])
+    case("MaxRoiPool", dict(pooled_shape=[3]), [(F, [2, 5, 8, 8]), (F, [7, 5])], expect="error")
+    case("MaxRoiPool", dict(pooled_shape=[3, 2]), [(F, [2, 5, 8, 8]), (F, [7, 4])], expect="error")
+    case("AffineGrid", {}, [(F, ["N", 2, 3]), vector([4, 3, 5, 6])], expect="1:N,5,6,2")
+    case("AffineGrid", {}, [(F, [4, 3, 4]), vector([4, 3, 5, 6, 7])])
+    case("AffineGrid", {}, [(F, [4, 2, 3]), vector([4, 3, 5, 6, 7])], expect="error")
+    case("AffineGrid", dict(align_corners=2), [(F, [4, 2, 3]), vector([4, 3, 5, 6])], expect="error")
+    deform = [(F, ["N", 4, 7, 6]), (F, [6, 4, 3, 2])]
+    case("DeformConv", dict(strides=[2, 1]), [*deform, (F, ["N", 12, 3, 5]), (F, [6]), (F, ["N", 6, 3, 5])])
+    case("DeformConv", dict(strides=[2, 1]), [*deform, (F, ["N", 12, 3, 4])], expect="error")
+    case("DeformConv", {}, [*deform, (F, ["N", 11, 5, 5])], expect="error")
+    case("DeformConv", dict(group=3), [*deform, (F, ["N", 12, 5, 5])], expect="error")
+    case("DeformConv", dict(offset_group=3), [*deform, (F, ["N", 36, 5, 5])], expect="error")
+
+
+def integers():
+    x, w, one = (U8, ["N", 4, 7, 6]), (I8, [6, 4, 3, 2]), (F, [])
+    case("ConvInteger", dict(strides=[2, 1]), [x, w])
+    case("ConvInteger", {}, [x, w, (U8, []), (I8, [6])])
+    case("ConvInteger", {}, [x, w, (U8, []), (I8, [5])], expect="error")
+    case("ConvInteger", {}, [(F, x[1]), w], expect="error")
+    case("QLinearConv", dict(pads=[1, 0, 1, 0]), [x, one, (U8, []), w, (F, [6]), (I8, [6]), one, (U8, [])])
+    case("QLinearConv", {}, [x, one, (U8, []), w, (F, [5]), (I8, [5]), one, (U8, [])], expect="error")
+    case("QLinearConv", dict(group=2), [x, one, (U8, []), w, one, (I8, []), one, (U8, [])], expect="error")
+    case("MatMulInteger", {}, [(U8, ["N", 3, 4]), (I8, [4, 5])])
+    case("MatMulInteger", {}, [(U8, [3, 4]), (I8, [5, 5])], expect="error")
+    case("QLinearMatMul", {}, [(U8, ["N", 4]), one, (U8, []), (U8, [4, 5]), one, (U8, []), one, (U8, [])])
+    case("DynamicQuantizeLinear", {}, [(F, ["N", 4])], 3)
+
+
 print("# SPDX-License-Identifier: Apache-2.0")
 print(f"# Written by infer_cases.py from ONNX {onnx.__version__}; OP | attributes | inputs | outputs (see there).")
-for part in [windows, products, elementwise, reductions, moves, reshapes, shapes, recurrences]:
+for part in [windows, products, elementwise, reductions, moves, reshapes, shapes, recurrences, signals, regions, integers]:
     part()

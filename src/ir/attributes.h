@@ -41,8 +41,9 @@ typedef struct hardsigmoid_attributes {
 typedef struct axis_attributes {
   int64_t axis;
 } axis_attributes; /* Softmax, LogSoftmax, Concat, Gather, Flatten */
+#define ABSENT_SEED INT64_MIN
 typedef struct dropout_attributes {
-  int64_t seed;
+  int64_t seed; /* ABSENT_SEED: none */
 } dropout_attributes;
 typedef struct reduce_attributes {
   int64_t keepdims, noop_with_empty_axes;
@@ -170,6 +171,14 @@ typedef struct loss_attributes {
 } loss_attributes;
 
 #define ABSENT_FLOAT (-FLT_MAX) /* a float attribute without a default that the file leaves out */
+typedef struct random_attributes {
+  int_list shape; /* RandomNormal, RandomUniform */
+  int64_t dtype;  /* 0: the input's */
+  float seed;     /* ABSENT_FLOAT: none */
+  float mean, scale, low, high;
+  int64_t sample_size; /* Multinomial */
+} random_attributes;
+
 typedef struct attention_attributes {
   int64_t is_causal, q_num_heads, kv_num_heads;
   float scale, softcap;

@@ -139,6 +139,7 @@ static role role_of_reduce(const node *n, const char **reason) {
 }
 
 static role role_of_batchnorm(const node *n, const char **reason) {
+  if (NPUC_ATTRS(batchnorm_attributes, n)->training_mode) *reason = "its statistics are the batch's own";
   for (int32_t i = 1; i < 5; i++) {
     if (!plan_constant(n, i)) *reason = "its parameters are not constants";
   }
@@ -257,6 +258,7 @@ static role role_of(const node *n, const char **reason) {
       return *reason ? ROLE_NONE : ROLE_MAXPOOL;
     case OP_DROPOUT:
       if (n->n_outputs > 1 && n->outputs[1] && (n->outputs[1]->n_uses || n->outputs[1]->is_output)) *reason = "its mask is asked for";
+      if (input(n, 2) && (!plan_constant(n, 2) || npuc_tensor_get_int(plan_constant(n, 2), 0))) *reason = "it may be in training mode";
       return *reason ? ROLE_NONE : ROLE_MOVE;
     case OP_REDUCEMEAN:
     case OP_REDUCESUM:

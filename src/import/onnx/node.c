@@ -349,7 +349,26 @@ static npuc_status set_attributes(onnx_source *s, const onnx_node *n, const op_d
   return NPUC_OK;
 }
 
+/* What npuc leaves out on purpose, and the reason. */
+static const char *left_out(const onnx_node *n) {
+  static const struct {
+    const char *domain, *type, *reason; /* type NULL: the whole domain */
+  } rows[] = {
+      {"ai.onnx.preview.training", NULL, "a training operator; npuc compiles inference: export the network without its optimizer"},
+      {"ai.onnx.training", NULL, "a training operator; npuc compiles inference: export the network without its optimizer"},
+      {"ai.onnx.ml", NULL, "an operator of classical machine learning, which npuc does not compile; ONNX Runtime runs it"},
+      {"", "ImageDecoder", "a decoder of compressed images; decode before the network"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (strcmp(rows[i].domain, n->domain) == 0 && (!rows[i].type || strcmp(rows[i].type, n->type) == 0)) return rows[i].reason;
+  }
+  return NULL;
+}
+
 static npuc_status fail_unknown_operator(onnx_source *s, const onnx_node *n) {
+  const char *reason = left_out(n);
+  if (reason)
+    return npuc_onnx_fail(s, n, NPUC_DIAG_E0421, NULL, "%s (domain %s) is %s", n->type, n->domain[0] ? n->domain : "ai.onnx", reason);
   const char *near = npuc_op_nearest(n->domain, n->type);
   const char *domain = n->domain[0] ? n->domain : "ai.onnx";
   bool is_default = !n->domain[0];
@@ -389,6 +408,8 @@ static const location *location_of(onnx_source *s, const onnx_node *n) {
 }
 
 npuc_status npuc_onnx_add_node(onnx_source *s, onnx_node *n) {
+  if (s->names_no_opset && !n->domain[0])
+    return npuc_onnx_fail(s, n, NPUC_DIAG_E0303, NULL, "the file does not say which opset of the default domain its nodes follow");
   NPUC_TRY(check_no_subgraph(s, n));
   const op_def *op = npuc_op_find(n->domain, n->type);
   if (!op) return fail_unknown_operator(s, n);

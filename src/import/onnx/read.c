@@ -28,13 +28,13 @@ void npuc_onnx_entry(onnx_source *s, pb_reader *r, const pb_field *f, const char
 }
 
 typedef struct model_record {
-  bool has_ir, has_graph, has_opsets;
+  bool has_ir, has_graph, has_opsets, has_opset; /* has_opset: of the default domain */
   pb_reader graph;
   const char *producer;
   size_t n_training;
 } model_record;
 
-static npuc_status read_opset(onnx_source *s, pb_reader r) {
+static npuc_status read_opset(onnx_source *s, pb_reader r, bool *io_default) {
   const char *domain = "";
   int64_t version = 0;
   pb_field f;
@@ -43,7 +43,9 @@ static npuc_status read_opset(onnx_source *s, pb_reader r) {
     if (f.number == OPSET_VERSION) version = npuc_pb_int(&r, &f);
   }
   NPUC_TRY(npuc_pb_finish(&r, s->d, "OperatorSetIdProto"));
-  if (!domain[0] || strcmp(domain, "ai.onnx") == 0) s->opset = version;
+  if (domain[0] && strcmp(domain, "ai.onnx") != 0) return NPUC_OK;
+  s->opset = version;
+  *io_default = true;
   return NPUC_OK;
 }
 
@@ -64,7 +66,7 @@ static npuc_status read_model_fields(onnx_source *s, pb_reader *r, model_record 
         m->has_graph = true;
         break;
       case MODEL_OPSET_IMPORT:
-        NPUC_TRY(read_opset(s, npuc_pb_message(r, &f)));
+        NPUC_TRY(read_opset(s, npuc_pb_message(r, &f), &m->has_opset));
         m->has_opsets = true;
         break;
       case MODEL_METADATA:
@@ -95,6 +97,8 @@ static npuc_status check_model(onnx_source *s, const model_record *m) {
     return npuc_fail(s->d, NPUC_DIAG_E0302, NULL, "IR version %lld; npuc reads %d to %d", (long long)s->ir_version, ONNX_OLDEST_IR,
                      ONNX_NEWEST_IR);
   }
+  s->names_no_opset = !m->has_opset;
+  if (s->names_no_opset) s->opset = ONNX_NEWEST_OPSET;
   if (s->opset < ONNX_OLDEST_OPSET || s->opset > ONNX_NEWEST_OPSET) {
     npuc_status status = npuc_fail(s->d, NPUC_DIAG_E0303, NULL, "opset %lld of the default domain; npuc reads %d to %d",
                                    (long long)s->opset, ONNX_OLDEST_OPSET, ONNX_NEWEST_OPSET);

@@ -102,7 +102,8 @@ typedef struct onnx_source {
   dropped_output *dropped;
   size_t n_dropped, dropped_capacity;
   int64_t ir_version;
-  int64_t opset; /* of the default domain; 0 until read. Of the function whose nodes are being read */
+  int64_t opset; /* of the default domain; 0 until read, the newest where the file names none. Of the function whose nodes are being read */
+  bool names_no_opset; /* of the default domain: it may have no node of it */
   legacy_softmax *softmaxes;
   size_t n_softmaxes, softmaxes_capacity;
 } onnx_source;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BatchNormalization at inference: y = x * a[c] + b[c] in one fused step, with a = scale / sqrt(var + epsilon) and b = bias - mean * a
- * computed in double and rounded once. */
+/* BatchNormalization: y = x * a[c] + b[c] in one fused step, with a = scale / sqrt(var + epsilon) and b = bias - mean * a computed in double and
+ * rounded once. In training mean and var are the batch's own, sums in double over samples, then positions. */
 #include <math.h>
 
 #include "ir/eval/eval.h"
@@ -36,26 +36,44 @@ static void body(void *context, size_t begin, size_t end, size_t worker) {
   }
 }
 
+/* Mean and variance of X[:, channel, :], and the running ones that follow from them. */
+static void batch_statistics(const eval_context *c, const tensor *const *inputs, tensor *const *outputs, int64_t channel, int64_t channels,
+                             int64_t outer, int64_t plane, double *out_mean, double *out_variance) {
+  double momentum = (double)NPUC_ATTRS(batchnorm_attributes, c->node)->momentum, count = (double)(outer * plane), mean = 0.0,
+         variance = 0.0;
+  for (int pass = 0; pass < 2; pass++) {
+    for (int64_t i = 0; i < outer * plane; i++) {
+      double v = npuc_tensor_get(inputs[0], (i / plane * channels + channel) * plane + i % plane);
+      if (pass == 0) mean += v / count;
+      if (pass == 1) variance += (v - mean) * (v - mean) / count;
+    }
+  }
+  const double of_batch[] = {mean, variance};
+  for (int32_t i = 1; i < 3; i++) {
+    if (!eval_wants(c, outputs, i)) continue;
+    npuc_tensor_set(outputs[i], channel, npuc_tensor_get(inputs[2 + i], channel) * momentum + of_batch[i - 1] * (1.0 - momentum));
+  }
+  *out_mean = mean;
+  *out_variance = variance;
+}
+
 npuc_status npuc_eval_batchnorm(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
   const batchnorm_attributes *a = NPUC_ATTRS(batchnorm_attributes, c->node);
   const tensor *x = inputs[0];
   if (npuc_dtype_kind(x->type) != KIND_FLOAT || x->type == DTYPE_F64) return npuc_eval_unsupported(c, x->type);
-  if (a->training_mode) {
-    diag_place place = npuc_eval_place(c);
-    place.attribute = "training_mode";
-    return npuc_fail(c->d, NPUC_DIAG_E0602, &place, "training_mode 1 is not executed");
-  }
   int64_t channels = x->shape.rank > 1 ? x->shape.dims[1] : 1, total = npuc_tensor_elements(x);
   if (total == 0) return NPUC_OK;
   void *memory;
   NPUC_TRY(npuc_eval_scratch(c, (size_t)channels * 2 * sizeof(float), &memory));
   float *scale = memory, *offset = scale + channels;
-  for (int64_t i = 0; i < channels; i++) {
-    double m = npuc_tensor_get(inputs[1], i) / sqrt(npuc_tensor_get(inputs[4], i) + (double)a->epsilon);
-    scale[i] = (float)m;
-    offset[i] = (float)(npuc_tensor_get(inputs[2], i) - npuc_tensor_get(inputs[3], i) * m);
-  }
   int64_t outer = x->shape.rank > 1 ? x->shape.dims[0] : total, plane = total / (outer * channels);
+  for (int64_t i = 0; i < channels; i++) {
+    double mean = npuc_tensor_get(inputs[3], i), variance = npuc_tensor_get(inputs[4], i);
+    if (a->training_mode) batch_statistics(c, inputs, outputs, i, channels, outer, plane, &mean, &variance);
+    double m = npuc_tensor_get(inputs[1], i) / sqrt(variance + (double)a->epsilon);
+    scale[i] = (float)m;
+    offset[i] = (float)(npuc_tensor_get(inputs[2], i) - mean * m);
+  }
   batchnorm_job job = {x, outputs[0], npuc_eval_kernels(c)->affine_f32, scale, offset, channels, plane};
   npuc_parallel_for(c->pool, (size_t)(outer * channels), (size_t)(8192 / plane + 1), body, &job);
   return NPUC_OK;

@@ -37,6 +37,7 @@ static double source_place(const resize_attributes *a, const resize_axis *r, dou
   double in = (double)r->input, wide = r->scale * in, x = (double)o;
   if (is_text(mode, "align_corners")) return wide == 1.0 ? 0.0 : x * (in - 1.0) / (wide - 1.0);
   if (is_text(mode, "asymmetric")) return x / r->scale;
+  if (is_text(mode, "tf_half_pixel_for_nn")) return (x + 0.5) / r->scale;
   if (is_text(mode, "tf_crop_and_resize")) {
     double step = wide == 1.0 ? (end - start) * (in - 1.0) / 2.0 : x * (end - start) * (in - 1.0) / (wide - 1.0);
     return step + start * (in - 1.0);

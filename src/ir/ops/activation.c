@@ -42,20 +42,23 @@ static npuc_status clip_infer(infer_context *c) {
 /* -- Dropout -- */
 static const op_port dropout_inputs[] = {
     {.name = "data", .doc = "any shape"},
-    {.name = "ratio", .optional = true, .doc = "scalar; without meaning in inference"},
-    {.name = "training_mode", .optional = true, .doc = "boolean scalar; true is refused"},
+    {.name = "ratio", .optional = true, .doc = "scalar, 0 to 1: share of elements that are dropped in training; 0.5 when absent"},
+    {.name = "training_mode", .optional = true, .doc = "boolean scalar; a constant true without a seed is refused"},
 };
 static const op_port dropout_outputs[] = {
-    {.name = "output", .doc = "data itself"},
-    {.name = "mask", .optional = true, .doc = "boolean, as data: all true"},
+    {.name = "output", .doc = "as data"},
+    {.name = "mask", .optional = true, .doc = "boolean, as data: what is kept"},
 };
-static const attr_field dropout_fields[] = {FIELD_INT(dropout_attributes, seed, 0, "of training only")};
+static const attr_field dropout_fields[] = {FIELD_INT(dropout_attributes, seed, ABSENT_SEED, "of training only; 0 when absent")};
 
 static npuc_status dropout_infer(infer_context *c) {
   NPUC_TRY(npuc_infer_unary(c));
   const fact *training = npuc_fact_input(c, 2);
-  if (training && training->constant && npuc_tensor_elements(training->constant) == 1 && npuc_tensor_get_int(training->constant, 0)) {
-    npuc_status status = npuc_op_fail(c->d, c->node, NPUC_DIAG_E0443, "training_mode", "true given; elements would be dropped at random");
+  bool trains =
+      training && training->constant && npuc_tensor_elements(training->constant) == 1 && npuc_tensor_get_int(training->constant, 0);
+  if (trains && NPUC_ATTRS(dropout_attributes, c->node)->seed == ABSENT_SEED) { /* nobody chose this: a network left in training mode */
+    npuc_status status =
+        npuc_op_fail(c->d, c->node, NPUC_DIAG_E0443, "training_mode", "true given without a seed; elements would be dropped at random");
     npuc_fix(c->d, "export the model in evaluation mode: call model.eval() before torch.onnx.export");
     return status;
   }
@@ -198,8 +201,9 @@ const op_def npuc_op_dropout = {
     .since_version = 22,
     .oldest_version = 12,
     .traits = TRAIT_ELEMENTWISE,
-    .summary = "In inference, the input itself.",
-    .formula = "output = data, mask = true",
+    .summary = "In inference, the input itself; in training, elements are dropped at random (docs/numerics.md: random numbers).",
+    .formula =
+        "inference: output = data, mask = true; training: mask = u >= ratio, u uniform in [0, 1), output = mask * data / (1 - ratio)",
     .source = "ONNX Dropout-22",
     PORTS_IN(dropout_inputs, 1),
     PORTS_OUT(dropout_outputs, 1),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Normalizations: BatchNormalization by its running statistics, Softmax and LogSoftmax along an axis. */
+/* Normalizations: BatchNormalization by its running statistics, or the batch's own, Softmax and LogSoftmax along an axis. */
 #include <stddef.h>
 
 #include "ir/ops/support.h"
@@ -11,13 +11,15 @@ static const op_port batchnorm_inputs[] = {
 };
 static const op_port batchnorm_outputs[] = {
     {.name = "Y", .doc = "as X"},
-    {.name = "running_mean", .optional = true, .doc = "of training only"},
-    {.name = "running_var", .optional = true, .doc = "of training only"},
+    {.name = "running_mean", .optional = true, .doc = "[C], of training only"},
+    {.name = "running_var", .optional = true, .doc = "[C], of training only"},
 };
 static const attr_field batchnorm_fields[] = {
     FIELD_FLOAT(batchnorm_attributes, epsilon, 1e-5f, "added to the variance"),
-    FIELD_FLOAT(batchnorm_attributes, momentum, 0.9f, "of training only"),
-    FIELD_INT(batchnorm_attributes, training_mode, 0, "1, statistics of the batch itself, is refused: it is training, not inference"),
+    FIELD_FLOAT(batchnorm_attributes, momentum, 0.9f, "share of the running statistics that stays, in training"),
+    FIELD_INT(batchnorm_attributes, training_mode, 0,
+              "1: statistics of the batch itself; refused where nothing reads the new running ones: then a network was "
+              "left in training mode"),
 };
 
 static npuc_status batchnorm_infer(infer_context *c) {
@@ -39,16 +41,23 @@ static npuc_status batchnorm_infer(infer_context *c) {
     }
     channels = merged;
   }
+  for (int32_t i = 1; i < c->node->n_outputs; i++) {
+    c->outputs[i].type = npuc_fact_type(c, 2 + i);
+    c->outputs[i].shape = (shape){.rank = 1, .dims = {channels == DIM_UNKNOWN ? npuc_infer_free_dim(c, i, 0) : channels}};
+  }
   return NPUC_OK;
 }
 
 static npuc_status batchnorm_verify(diag *d, const node *n) {
   const batchnorm_attributes *a = NPUC_ATTRS(batchnorm_attributes, n);
+  NPUC_TRY(npuc_verify_flag(d, n, "training_mode", a->training_mode));
+  bool trains = false;
+  for (int32_t i = 1; i < n->n_outputs; i++) trains = trains || (n->outputs[i] && (n->outputs[i]->n_uses || n->outputs[i]->is_output));
+  if (a->training_mode != 0 && trains) return NPUC_OK;
   if (a->training_mode != 0) {
-    npuc_status status =
-        npuc_op_fail(d, n, NPUC_DIAG_E0443, "training_mode",
-                     "%lld given; only 0 (the running statistics) is inference, 1 would normalize by the batch's own statistics",
-                     (long long)a->training_mode);
+    npuc_status status = npuc_op_fail(d, n, NPUC_DIAG_E0443, "training_mode",
+                                      "1 given, and nothing reads the running statistics: only 0 is inference, 1 would normalize by the "
+                                      "batch's own statistics");
     npuc_fix(d, "export the model in evaluation mode: call model.eval() before torch.onnx.export");
     return status;
   }
@@ -85,8 +94,10 @@ const op_def npuc_op_batchnorm = {
     .type = "BatchNormalization",
     .since_version = 15,
     .oldest_version = 15,
-    .summary = "Normalization per channel by running statistics (inference).",
-    .formula = "Y[n,c,d] = (X[n,c,d] - input_mean[c]) / sqrt(input_var[c] + epsilon) * scale[c] + B[c]",
+    .summary = "Normalization per channel by running statistics (inference), or by the batch's own (training).",
+    .formula =
+        "Y[n,c,d] = (X[n,c,d] - mean[c]) / sqrt(var[c] + epsilon) * scale[c] + B[c]; inference: mean, var = input_mean, input_var; "
+        "training: those of X[:,c,:], running = input * momentum + X's * (1 - momentum)",
     .source = "ONNX BatchNormalization-15",
     PORTS_IN(batchnorm_inputs, 5),
     PORTS_OUT(batchnorm_outputs, 1),

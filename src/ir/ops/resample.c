@@ -118,6 +118,7 @@ static npuc_status resize_verify(diag *d, const node *n) {
                                                                                                    "pytorch_half_pixel",
                                                                                                    "align_corners",
                                                                                                    "asymmetric",
+                                                                                                   "tf_half_pixel_for_nn",
                                                                                                    "tf_crop_and_resize",
                                                                                                    NULL},
                            *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL},

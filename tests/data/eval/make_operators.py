@@ -78,6 +78,7 @@ TYPES = {"float32": "float", "float64": "double", "int32": "int32", "int64": "in
 def op(name, node, *ports, out=("y", "float", 4), rtol=1e-5, atol=1e-5, opset=21, wanted=None):
     """One node: `node` is "Op<attributes>"; a port that is None is omitted; out has name, type and rank."""
     given = [(f"i{k}", v) for k, v in enumerate(ports) if v is not None]
+    ports = [None if v is None else np.asarray(v) for v in ports]
     args = ", ".join(f"{TYPES[str(v.dtype)]}[{dims(v)}] {n}" if v.ndim else f"{TYPES[str(v.dtype)]} {n}" for n, v in given)
     names = ", ".join('""' if v is None else f"i{k}" for k, v in enumerate(ports))
     text = f"g ({args}) => ({out[1]}[{','.join('abcdef'[: out[2]])}] {out[0]}) {{\n {out[0]} = {node}({names})\n}}"
@@ -124,5 +125,27 @@ op("convinteger_signed_group", "ConvInteger<group=2>", u8(1, 4, 9), s8(6, 2, 3),
 qconv = [scalar(0.02, np.float32), scalar(120, np.uint8)]
 op("qlinearconv", "QLinearConv<pads=[1,1,1,1], group=2>", u8(1, 4, 5, 6), *qconv, s8(4, 2, 3, 3), np.array([0.01, 0.02, 0.005, 0.03], np.float32), np.zeros(4, np.int8), scalar(0.3, np.float32), scalar(100, np.uint8), np.array([10, -2000, 30000, 0], np.int32), out=("y", "uint8", 4), rtol=0, atol=0)
 op("qlinearconv_s8_1d", "QLinearConv", s8(2, 3, 8), scalar(0.05, np.float32), scalar(-3, np.int8), s8(2, 3, 3), scalar(0.04, np.float32), scalar(0, np.int8), scalar(0.9, np.float32), scalar(5, np.int8), out=("y", "int8", 3), rtol=0, atol=0)
+
+state = lambda seed: np.random.RandomState(seed)
+op("randomnormal", "RandomNormal<shape=[3,5], mean=2.0, scale=0.5, seed=3.0>", out=("y", "float", 2), wanted=[(state(3).randn(3, 5) * 0.5 + 2).astype(np.float32)])
+op("randomuniform", "RandomUniform<shape=[4], low=-1.0, high=3.0>", out=("y", "float", 1), wanted=[(state(0).rand(4) * 4 - 1).astype(np.float32)])
+op("randomuniformlike", "RandomUniformLike<seed=9.0, dtype=11>", f(2, 3), out=("y", "double", 2), wanted=[state(9).rand(2, 3)])
+op("randomnormallike", "RandomNormalLike<seed=9.0>", f(2, 3), out=("y", "float", 2), wanted=[state(9).randn(2, 3).astype(np.float32)])
+p = np.linspace(0, 1, 21).astype(np.float32)
+op("bernoulli", "Bernoulli<seed=5.0, dtype=6>", p, out=("y", "int32", 1), wanted=[state(5).binomial(1, p.astype(np.float64)).astype(np.int32)], rtol=0, atol=0)
+logits = f(2, 4)
+weights = np.exp(logits.astype(np.float64))
+u = state(11).rand(2, 30) * weights.sum(1, keepdims=True)
+classes = np.stack([np.searchsorted(np.cumsum(weights[k]), u[k], side="right") for k in range(2)])
+op("multinomial", "Multinomial<seed=11.0, sample_size=30, dtype=7>", logits, out=("y", "int64", 2), wanted=[classes], rtol=0, atol=0)
+x = f(3, 20)
+kept = state(21).rand(3, 20) >= 0.3
+op("dropout_training", "Dropout<seed=21>", x, scalar(0.3, np.float32), scalar(True, bool), out=("y", "float", 2), wanted=[np.where(kept, x / 0.7, 0).astype(np.float32)])
+x, s, b, m, v = f(4, 3, 2, 5), f(3), f(3), f(3), abs(f(3)) + 0.1
+mean, var = x.mean((0, 2, 3)), x.var((0, 2, 3))
+y = (x - mean[:, None, None]) / np.sqrt(var[:, None, None] + 1e-3) * s[:, None, None] + b[:, None, None]
+case("batchnorm_training", "g (float[4,3,2,5] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[4,3,2,5] y, float[3] p, float[3] q) {\n y, p, q = BatchNormalization<epsilon=0.001, momentum=0.8, training_mode=1>(x, s, b, m, v)\n}",
+     [x, s, b, m, v], 1e-4, 1e-5, wanted=[y, m * 0.8 + mean * 0.2, v * 0.8 + var * 0.2])
+op("resize_tf_half_pixel", 'Resize<mode="nearest", coordinate_transformation_mode="tf_half_pixel_for_nn", nearest_mode="floor">', f(1, 1, 7, 5), None, None, i64(1, 1, 4, 9))
 
 write("operators.txt")

@@ -383,7 +383,22 @@ def integers():
     case("DynamicQuantizeLinear", {}, [(F, ["N", 4])], 3)
 
 
+def randoms():
+    for kind in ["RandomNormal", "RandomUniform"]:
+        case(kind, dict(shape=[2, 3], dtype=11), [])
+        case(kind, dict(shape=[2, -3]), [], expect="error")
+        case(kind, dict(shape=[2], dtype=7), [], expect="error")
+        case(kind, dict(shape=[2], seed=-1.0), [], expect="error")
+    for kind in ["RandomNormalLike", "RandomUniformLike", "Bernoulli"]:
+        case(kind, {}, [(F, ["N", 3])])
+        case(kind, dict(dtype=10), [(F, ["N", 3])])
+        case(kind, dict(dtype=99), [(F, ["N", 3])], expect="error")
+    case("Multinomial", dict(sample_size=7, dtype=7), [(F, ["N", 3])])
+    case("Multinomial", dict(sample_size=7, dtype=1), [(F, ["N", 3])], expect="error")
+    case("Multinomial", dict(sample_size=7), [(F, [3])], expect="error")
+
+
 print("# SPDX-License-Identifier: Apache-2.0")
 print(f"# Written by infer_cases.py from ONNX {onnx.__version__}; OP | attributes | inputs | outputs (see there).")
-for part in [windows, products, elementwise, reductions, moves, reshapes, shapes, recurrences, signals, regions, integers]:
+for part in [windows, products, elementwise, reductions, moves, reshapes, shapes, recurrences, signals, regions, integers, randoms]:
     part()

@@ -156,7 +156,7 @@ static bool run_case(char *line) {
   assert_non_null(op);
   tensor constants[MAX_PORTS + 1] = {0};
   int64_t numbers[16];
-  b.n_inputs = cut(fields[2], ";", ports, MAX_PORTS);
+  b.n_inputs = *fields[2] ? cut(fields[2], ";", ports, MAX_PORTS) : 0;
   while (b.n_inputs && strcmp(ports[b.n_inputs - 1], "-") == 0) b.n_inputs--;
   for (int32_t i = 0; i < b.n_inputs; i++) {
     if (strcmp(ports[i], "-") == 0) continue;

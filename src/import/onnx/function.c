@@ -191,14 +191,19 @@ npuc_status npuc_onnx_inline(onnx_source *s, const onnx_node *call, onnx_functio
   NPUC_TRY(check_call(s, call, f));
   onnx_scope *outer = s->scope;
   int64_t opset = s->opset;
+  bool names_no_opset = s->names_no_opset;
   onnx_frame *frame = NPUC_NEW(s->scratch, onnx_frame); /* its attributes may be looked at later, see scope.c */
   *frame = (onnx_frame){outer->frame, f, call, npuc_onnx_label(call), outer->frame ? outer->frame->depth + 1 : 1};
   s->scope = npuc_onnx_scope(s, s->g, frame);
-  if (f->opset) s->opset = f->opset;
+  if (f->opset) {
+    s->opset = f->opset;
+    s->names_no_opset = false;
+  }
   bind_ports(s, call, f);
   npuc_status status = npuc_onnx_nodes(s, f->nodes, f->n_nodes);
   if (status == NPUC_OK) status = finish_outputs(s, call, f);
   s->scope = outer;
   s->opset = opset;
+  s->names_no_opset = names_no_opset;
   return status;
 }

@@ -118,7 +118,9 @@ static bool make_staging(const kernel_set *kernels, const conv_f32 *conv, stagin
   return true;
 }
 
-static size_t offset_count(const kernel_window *g) { return (size_t)(g->channels * window_volume(g->kernel)); }
+/* Channels whose taps have offsets of their own: of a depthwise block all lanes have one. */
+static int64_t offset_channels(const kernel_window *g) { return g->group == g->channels && g->group == g->out_channels ? 1 : g->channels; }
+static size_t offset_count(const kernel_window *g) { return (size_t)(offset_channels(g) * window_volume(g->kernel)); }
 static size_t bias_floats(const kernel_window *g) { return ((size_t)g->out_channels + MOST_LANES - 1) / MOST_LANES * MOST_LANES; }
 static size_t tables_bytes(const kernel_window *g) {
   return align64(offset_count(g) * sizeof(int32_t)) + align64(bias_floats(g) * sizeof(float));
@@ -135,12 +137,14 @@ bool npuc_conv_f32_scratch(const kernel_set *kernels, const conv_f32 *conv, size
 
 /* Where each tap lies from a pixel's first, in weight order: channel, kernel axes. Of all channels, so that a group is a part of it. */
 static void fill_offsets(const kernel_window *g, const image *x, int32_t *offsets) {
-  for (int64_t c = 0; c < g->channels; c++) {
-    int64_t channel = c / x->lanes * x->block + c % x->lanes;
-    for (int64_t d = 0; d < g->kernel[0]; d++) {
-      for (int64_t h = 0; h < g->kernel[1]; h++) {
-        int64_t row = channel + d * g->dilation[0] * x->step[0] + h * g->dilation[1] * x->step[1];
-        for (int64_t w = 0; w < g->kernel[2]; w++) *offsets++ = (int32_t)(row + w * g->dilation[2] * x->step[2]);
+  int64_t channels = offset_channels(g), c = 0;
+  for (int64_t block = 0; c < channels; block++) {
+    for (int64_t lane = 0; lane < x->lanes && c < channels; lane++, c++) {
+      for (int64_t d = 0; d < g->kernel[0]; d++) {
+        for (int64_t h = 0; h < g->kernel[1]; h++) {
+          int64_t row = block * x->block + lane + d * g->dilation[0] * x->step[0] + h * g->dilation[1] * x->step[1];
+          for (int64_t w = 0; w < g->kernel[2]; w++) *offsets++ = (int32_t)(row + w * g->dilation[2] * x->step[2]);
+        }
       }
     }
   }
@@ -204,14 +208,20 @@ static void fill_places(const pixel_rows *r, int64_t first, int64_t last, places
       y += at * r->outer[a].y;
       add += at * r->outer[a].add;
     }
-    for (; pair < r->pairs_of_row && i < last - first; pair++, i++) {
-      int64_t pixel = 2 * pair;
-      p->skip[i] = pixel + 1 == r->row.size;
-      if (p->skip[i] && pixel > 0) pixel--; /* of a row of one, both are that one */
-      p->x[i] = x + pixel * r->row.x;
-      p->y[i] = y + pixel * r->row.y;
-      p->add[i] = add + pixel * r->row.add;
+    int64_t count = last - first - i < r->pairs_of_row - pair ? last - first - i : r->pairs_of_row - pair;
+    for (int64_t k = 0; k < count; k++) {
+      p->x[i + k] = x + (pair + k) * (2 * r->row.x);
+      p->y[i + k] = y + (pair + k) * (2 * r->row.y);
+      p->add[i + k] = add + (pair + k) * (2 * r->row.add);
+      p->skip[i + k] = false;
     }
+    i += count;
+    bool odd = r->row.size % 2 && pair + count == r->pairs_of_row;
+    p->skip[i - 1] = odd;
+    if (!odd || r->row.size == 1) continue; /* of a row of one, both are that one */
+    p->x[i - 1] -= r->row.x;
+    p->y[i - 1] -= r->row.y;
+    p->add[i - 1] -= r->row.add;
   }
 }
 
@@ -249,6 +259,8 @@ static tile_f32 unit_tile(const conv_job *j, const unit *u) {
                 .end_lane = end == j->weights.out_channels ? (int)lanes : (int)((end - 1) % lanes) + 1,
                 .clip_lo = c->clip_lo,
                 .clip_hi = c->clip_hi};
+  int64_t kernel = c->g.kernel[2], next = c->g.dilation[2] * c->x_image.step[2];
+  t.run = (kernel == 3 || kernel == 5) && t.x_step == next ? (int)kernel : 1;
   t.w_step = (size_t)(t.blocks * t.lanes);
   t.x = c->x + c->x_image.origin + (depthwise ? block * c->x_image.block : 0);
   for (int a = 0; a < WINDOW_AXES; a++) t.x -= c->g.begin[a] * c->x_image.step[a];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The float32 tile, included once per level with NAME, TARGET, VEC of LANES floats, LOAD, STORE, SET, FMA, ADD, MIN, MAX, store_lanes (lanes
- * [first, end) of a vector) and PAIRS_1, PAIRS_2, PAIRS_3 defined: pairs of pixels of a tile of so many blocks. No include guard on purpose.
+ * [first, end) of a vector) and PAIRS_1, PAIRS_2, PAIRS_3 defined: pairs of pixels of a tile of so many blocks (PAIRS_RUN: of one block, by runs of taps). No include guard on purpose.
  * All sums stay in registers over all taps:
  *
  *   per tap: a load of weights per block, a broadcast of x per pixel, pixels * blocks fused multiply-adds
@@ -10,7 +10,7 @@
  * Lanes are outputs, so that no sum crosses them: any vector length gives the same bits. A tile with fewer pairs left computes the first
  * one again in their place, and does not store it. */
 
-enum { NAME(most_pairs) = 8, NAME(most_blocks) = 3 };
+enum { NAME(most_pairs) = 8, NAME(most_blocks) = 3, NAME(most_run) = 5 };
 
 /* One pixel, wherever and however much of it is stored. */
 TARGET NPUC_INLINE void NAME(finish)(const tile_f32 *t, int64_t y_at, int64_t add_at, const int blocks, VEC *sums) {
@@ -62,8 +62,10 @@ TARGET NPUC_INLINE void NAME(finish_tile)(const tile_f32 *t, size_t p, size_t co
   }
 }
 
-/* Pairs [p, p + count), count at most `wide`. */
-TARGET NPUC_INLINE void NAME(tile)(const tile_f32 *t, size_t p, size_t count, const int wide, const int blocks) {
+/* Pairs [p, p + count), count at most `wide`. Each tap of a run of `run` finds x one pixel on from the tap before it, so that the pixels of a pair
+ * share all but the outer ones: run + 1 inputs serve 2 * run multiply-adds a block. */
+TARGET NPUC_INLINE void NAME(tile)(const tile_f32 *t, size_t p, size_t count, const int wide, const int blocks, const int run,
+                                   const bool depthwise) {
   VEC sum[2 * NAME(most_pairs)][NAME(most_blocks)];
   const float *x[NAME(most_pairs)], *w = t->weights;
   const size_t w_step = t->w_step;
@@ -74,70 +76,62 @@ TARGET NPUC_INLINE void NAME(tile)(const tile_f32 *t, size_t p, size_t count, co
     NPUC_UNROLL
     for (int b = 0; b < blocks; b++) sum[2 * v][b] = sum[2 * v + 1][b] = LOAD(t->start + b * LANES);
   }
-  for (const int32_t *offset = t->offsets, *end = offset + t->taps; offset < end; offset++, w += w_step) {
-    const int64_t first = *offset, second = first + x_step;
-    VEC weight[NAME(most_blocks)];
+  for (const int32_t *offset = t->offsets, *end = offset + t->taps; offset < end; offset += run) {
+    VEC weight[NAME(most_run)][NAME(most_blocks)];
+    int64_t at[NAME(most_run) + 1] = {*offset};
     NPUC_UNROLL
-    for (int b = 0; b < blocks; b++) weight[b] = LOAD(w + b * LANES);
+    for (int j = 0; j < run; j++, w += w_step) {
+      at[j + 1] = at[j] + x_step;
+      NPUC_UNROLL
+      for (int b = 0; b < blocks; b++) weight[j][b] = LOAD(w + b * LANES);
+    }
     NPUC_UNROLL
     for (int v = 0; v < wide; v++) {
-      const VEC in = SET(x[v][first]), next = SET(x[v][second]);
+      VEC in = depthwise ? LOAD(x[v] + at[0]) : SET(x[v][at[0]]);
       NPUC_UNROLL
-      for (int b = 0; b < blocks; b++) sum[2 * v][b] = FMA(in, weight[b], sum[2 * v][b]);
-      NPUC_UNROLL
-      for (int b = 0; b < blocks; b++) sum[2 * v + 1][b] = FMA(next, weight[b], sum[2 * v + 1][b]);
+      for (int j = 0; j < run; j++) {
+        const VEC next = depthwise ? LOAD(x[v] + at[j + 1]) : SET(x[v][at[j + 1]]);
+        NPUC_UNROLL
+        for (int b = 0; b < blocks; b++) sum[2 * v][b] = FMA(in, weight[j][b], sum[2 * v][b]);
+        NPUC_UNROLL
+        for (int b = 0; b < blocks; b++) sum[2 * v + 1][b] = FMA(next, weight[j][b], sum[2 * v + 1][b]);
+        in = next;
+      }
     }
   }
   NAME(finish_tile)(t, p, count, wide, blocks, sum);
 }
 
 /* The last pairs go in a tile of half the width where they fit it. */
-TARGET NPUC_INLINE void NAME(tiles)(const tile_f32 *t, size_t pairs, const int wide, const int blocks) {
+TARGET NPUC_INLINE void NAME(tiles)(const tile_f32 *t, size_t pairs, const int wide, const int blocks, const int run,
+                                    const bool depthwise) {
   size_t p = 0, whole = (size_t)wide, half = whole / 2;
-  for (; p + half < pairs; p += whole) NAME(tile)(t, p, pairs - p < whole ? pairs - p : whole, wide, blocks);
-  if (p < pairs) NAME(tile)(t, p, pairs - p, wide / 2, blocks);
+  for (; p + half < pairs; p += whole) NAME(tile)(t, p, pairs - p < whole ? pairs - p : whole, wide, blocks, run, depthwise);
+  if (p < pairs) NAME(tile)(t, p, pairs - p, wide / 2, blocks, run, depthwise);
 }
 
+/* One block has too few multiply-adds for its loads: there a run pays. */
 TARGET void NAME(conv)(const tile_f32 *t, size_t pairs) {
-  switch (t->blocks) {
-    case 1:
-      NAME(tiles)(t, pairs, PAIRS_1, 1);
-      break;
-    case 2:
-      NAME(tiles)(t, pairs, PAIRS_2, 2);
-      break;
-    default:
-      NAME(tiles)(t, pairs, PAIRS_3, 3);
-      break;
+  if (t->blocks == 1 && t->run == 3) {
+    NAME(tiles)(t, pairs, PAIRS_RUN, 1, 3, false);
+  } else if (t->blocks == 1) {
+    NAME(tiles)(t, pairs, PAIRS_1, 1, 1, false);
+  } else if (t->blocks == 2) {
+    NAME(tiles)(t, pairs, PAIRS_2, 2, 1, false);
+  } else {
+    NAME(tiles)(t, pairs, PAIRS_3, 3, 1, false);
   }
 }
 
-/* Depthwise: a vector is the channels of a pixel; the pixels share the load of a tap's weights. */
-TARGET NPUC_INLINE void NAME(depthwise_tile)(const tile_f32 *t, size_t p, size_t count, const int wide) {
-  VEC sum[2 * NAME(most_pairs)][NAME(most_blocks)]; /* the first of each is used */
-  const float *x[NAME(most_pairs)], *w = t->weights;
-  const int64_t x_step = t->x_step;
-  NPUC_UNROLL
-  for (int v = 0; v < wide; v++) {
-    x[v] = t->x + t->x_at[p + ((size_t)v < count ? (size_t)v : 0)];
-    sum[2 * v][0] = sum[2 * v + 1][0] = LOAD(t->start);
-  }
-  for (const int32_t *offset = t->offsets, *end = offset + t->taps; offset < end; offset++, w += LANES) {
-    const int64_t first = *offset, second = first + x_step;
-    const VEC weight = LOAD(w);
-    NPUC_UNROLL
-    for (int v = 0; v < wide; v++) {
-      sum[2 * v][0] = FMA(LOAD(x[v] + first), weight, sum[2 * v][0]);
-      sum[2 * v + 1][0] = FMA(LOAD(x[v] + second), weight, sum[2 * v + 1][0]);
-    }
-  }
-  NAME(finish_tile)(t, p, count, wide, 1, sum);
-}
-
+/* A vector is the channels of a pixel; the pixels share the load of a tap's weights. */
 TARGET void NAME(depthwise)(const tile_f32 *t, size_t pairs) {
-  size_t p = 0;
-  for (; p + 2 < pairs; p += 4) NAME(depthwise_tile)(t, p, pairs - p < 4 ? pairs - p : 4, 4);
-  if (p < pairs) NAME(depthwise_tile)(t, p, pairs - p, 2);
+  if (t->run == 3) {
+    NAME(tiles)(t, pairs, 4, 1, 3, true);
+  } else if (t->run == 5 && LANES == 16) { /* else registers are too few */
+    NAME(tiles)(t, pairs, 4, 1, 5, true);
+  } else {
+    NAME(tiles)(t, pairs, 4, 1, 1, true);
+  }
 }
 
 #undef NAME
@@ -145,6 +139,7 @@ TARGET void NAME(depthwise)(const tile_f32 *t, size_t pairs) {
 #undef VEC
 #undef LANES
 #undef PAIRS_1
+#undef PAIRS_RUN
 #undef PAIRS_2
 #undef PAIRS_3
 #undef LOAD

@@ -34,6 +34,7 @@ typedef struct tile_f32 {
   int64_t x_step;
   const int32_t *offsets; /* [taps] */
   size_t taps;
+  int run; /* taps come in runs of so many, each x_step behind the one before; 1: nothing is known */
   const float *weights;
   size_t w_step;
   const float *start; /* [lanes * blocks] */

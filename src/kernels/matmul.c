@@ -70,6 +70,7 @@ static void run_panels(void *context, size_t begin, size_t end, size_t worker) {
     tile_f32 t = {.x = p->a,
                   .offsets = j->offsets,
                   .taps = (size_t)p->k,
+                  .run = 1,
                   .weights = p->b + column,
                   .w_step = (size_t)p->n,
                   .y = p->y + column,

@@ -44,6 +44,7 @@ NPUC_INLINE void npuc_f32_store_lanes__neon(pair_f32 v, float *y, int first, int
 #define VEC pair_f32
 #define LANES 8
 #define PAIRS_1 4
+#define PAIRS_RUN 4
 #define PAIRS_2 3
 #define PAIRS_3 2
 #define LOAD load8

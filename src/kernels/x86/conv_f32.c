@@ -28,6 +28,7 @@ NPUC_TARGET_AVX512 NPUC_INLINE void npuc_f32_store_lanes__avx512(__m512 v, float
 #define VEC __m256
 #define LANES 8
 #define PAIRS_1 4
+#define PAIRS_RUN 4
 #define PAIRS_2 3
 #define PAIRS_3 2
 #define LOAD _mm256_loadu_ps
@@ -44,6 +45,7 @@ NPUC_TARGET_AVX512 NPUC_INLINE void npuc_f32_store_lanes__avx512(__m512 v, float
 #define VEC __m512
 #define LANES 16
 #define PAIRS_1 8
+#define PAIRS_RUN 6
 #define PAIRS_2 6
 #define PAIRS_3 4
 #define LOAD _mm512_loadu_ps

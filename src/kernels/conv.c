@@ -241,10 +241,13 @@ static tile_f32 unit_tile(const conv_job *j, const unit *u) {
   const conv_f32 *c = &j->conv;
   bool depthwise = is_depthwise(&j->weights);
   int64_t lanes = j->weights.lanes, block = u->first / lanes, end = u->first + u->channels;
-  bool one = j->rows.row.size == 1;
+  bool one = j->rows.row.size == 1, last = end == j->weights.out_channels;
+  size_t unit_elements = (size_t)(unit_taps(&j->weights) * unit_blocks(&j->weights, u) * lanes);
   int64_t in = u->first / (j->weights.out_channels / j->weights.group) * j->weights.channels; /* the group's first channel */
   tile_f32 t = {.taps = (size_t)unit_taps(&j->weights),
                 .weights = c->packed + u->weights,
+                .ahead = c->packed + (size_t)u->weights + unit_elements,
+                .ahead_bytes = last ? 0 : unit_elements * sizeof(float),
                 .lanes = (int)lanes,
                 .blocks = (int)unit_blocks(&j->weights, u),
                 .x_step = one ? 0 : j->rows.row.x,
@@ -256,7 +259,7 @@ static tile_f32 unit_tile(const conv_job *j, const unit *u) {
                 .add_block = (size_t)c->add_image.block,
                 .start = j->bias + block * lanes,
                 .first_lane = (int)(u->first % lanes),
-                .end_lane = end == j->weights.out_channels ? (int)lanes : (int)((end - 1) % lanes) + 1,
+                .end_lane = last ? (int)lanes : (int)((end - 1) % lanes) + 1,
                 .clip_lo = c->clip_lo,
                 .clip_hi = c->clip_hi};
   int64_t kernel = c->g.kernel[2], next = c->g.dilation[2] * c->x_image.step[2];

@@ -62,10 +62,24 @@ TARGET NPUC_INLINE void NAME(finish_tile)(const tile_f32 *t, size_t p, size_t co
   }
 }
 
+/* What tile n fetches of the weights that come next, so much a tap: the memory behind the second cache is slower than a tile, and waits would be
+ * the first tile's. */
+typedef struct NAME(fetch) {
+  uintptr_t at, step;
+} NAME(fetch);
+
+TARGET NPUC_INLINE NAME(fetch) NAME(fetch_of)(const tile_f32 *t, size_t tile) {
+  enum { BYTES = 32 };
+  uintptr_t begin = (uintptr_t)t->ahead + tile * t->taps * BYTES;
+  if (begin < (uintptr_t)t->ahead + t->ahead_bytes) return (NAME(fetch)){begin, BYTES};
+  return (NAME(fetch)){(uintptr_t)t->weights, 0};
+}
+
 /* Pairs [p, p + count), count at most `wide`. Each tap of a run of `run` finds x one pixel on from the tap before it, so that the pixels of a pair
  * share all but the outer ones: run + 1 inputs serve 2 * run multiply-adds a block. */
 TARGET NPUC_INLINE void NAME(tile)(const tile_f32 *t, size_t p, size_t count, const int wide, const int blocks, const int run,
                                    const bool depthwise) {
+  NAME(fetch) fetch = NAME(fetch_of)(t, p / (size_t)wide);
   VEC sum[2 * NAME(most_pairs)][NAME(most_blocks)];
   const float *x[NAME(most_pairs)], *w = t->weights;
   const size_t w_step = t->w_step;
@@ -82,6 +96,8 @@ TARGET NPUC_INLINE void NAME(tile)(const tile_f32 *t, size_t p, size_t count, co
     NPUC_UNROLL
     for (int j = 0; j < run; j++, w += w_step) {
       at[j + 1] = at[j] + x_step;
+      if (!depthwise) __builtin_prefetch((const void *)fetch.at, 0, 2);
+      fetch.at += fetch.step;
       NPUC_UNROLL
       for (int b = 0; b < blocks; b++) weight[j][b] = LOAD(w + b * LANES);
     }

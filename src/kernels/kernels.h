@@ -37,6 +37,8 @@ typedef struct tile_f32 {
   int run; /* taps come in runs of so many, each x_step behind the one before; 1: nothing is known */
   const float *weights;
   size_t w_step;
+  const float *ahead; /* what will be read as weights next: fetched meanwhile */
+  size_t ahead_bytes;
   const float *start; /* [lanes * blocks] */
   float *y;
   const int64_t *y_at;

@@ -20,6 +20,7 @@ demo: build
 
 ## make test               builds and runs every test that needs no large download
 test: build
+	@scripts/install-dependencies test || echo "npuc: the tests of the Python package will be skipped"
 	@scripts/run-tests build -LE extra
 
 ## make test-all           also the tests that need ../shared or Python packages (kept in build/venv)

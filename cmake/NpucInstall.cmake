@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # make install: headers, both libraries, the program, its data, and two ways to find them (pkg-config, find_package). The files
 # are relocatable: paths are relative to where they lie.
+
+# A Python wheel (pyproject.toml) gets the library and its data, inside the package. Wheels have no links: the library has no versions in its name.
+if(SKBUILD)
+  set_property(TARGET npuc-shared PROPERTY VERSION)
+  set_property(TARGET npuc-shared PROPERTY SOVERSION)
+  install(TARGETS npuc-shared LIBRARY DESTINATION npuc/lib)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/share/npuc" DESTINATION npuc/share)
+  return()
+endif()
+
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/npuc" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")

@@ -15,6 +15,8 @@ uint64_t npuc_os_memory_bytes(void);
 uint64_t npuc_os_peak_rss_bytes(void);
 /* Columns of the terminal behind a descriptor; 0 when it is none or does not say. */
 size_t npuc_os_terminal_columns(int descriptor);
+/* The file that this code was loaded from: the shared library, else the program. False when the system does not say, or it does not fit. */
+bool npuc_os_own_path(char *out_path, size_t bytes);
 /* Drops the pages of a file mapping: they are read again from the file when touched. Hint only. */
 void npuc_os_drop_pages(const void *address, size_t bytes);
 /* Asks for large pages behind memory that will be used whole: fewer faults. `address` and `bytes` are multiples of 2 MiB. Hint only. */

@@ -3,25 +3,22 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/map.h"
+#include "base/os.h"
 #include "formats/json.h"
 
 #ifndef NPUC_INSTALLED_SHARE
 #define NPUC_INSTALLED_SHARE "/usr/local/share/npuc"
 #endif
 
-static const char *beside_program(arena *a) {
-  char path[4096];
-  ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-  if (n <= 0) return NULL;
-  path[n] = '\0';
-  const char *bin = npuc_path_dirname(a, path);
-  for (int up = 0; up < 3; up++) { /* PREFIX/bin/npuc, build/npuc, build/tests/npuc_test */
-    bin = npuc_path_dirname(a, bin);
-    const char *share = npuc_path_join(a, bin, "share/npuc");
+/* PREFIX/bin/npuc, PREFIX/lib/libnpuc.so, build/npuc, build/tests/npuc_test: share/npuc is one to three levels up. */
+static const char *beside(arena *a, const char *path) {
+  const char *folder = npuc_path_dirname(a, path);
+  for (int up = 0; up < 3; up++) {
+    folder = npuc_path_dirname(a, folder);
+    const char *share = npuc_path_join(a, folder, "share/npuc");
     if (npuc_path_is_dir(npuc_path_join(a, share, "targets"))) return share;
   }
   return NULL;
@@ -29,7 +26,8 @@ static const char *beside_program(arena *a) {
 
 static npuc_status targets_folder(diag *d, arena *a, const char **out_path) {
   const char *share = getenv("NPUC_SHARE");
-  if (!share) share = beside_program(a);
+  char own[4096];
+  if (!share && npuc_os_own_path(own, sizeof own)) share = beside(a, own);
   if (!share) share = NPUC_INSTALLED_SHARE;
   *out_path = npuc_path_join(a, share, "targets");
   if (npuc_path_is_dir(*out_path)) return NPUC_OK;

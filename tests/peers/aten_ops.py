@@ -88,6 +88,8 @@ def elementwise():
         case(f"glu {dim}", lambda x, dim=dim: F.glu(x, dim), real(4, 6, 2))
     case("dropout in evaluation", lambda x: F.dropout(x, 0.5, training=False), real(3))
     case("logit", lambda x: torch.logit(x), real(5, low=0.1, high=0.9))
+    case("second names", lambda a, b: (torch.multiply(a, b), torch.subtract(a, b, alpha=2), torch.divide(a, b, rounding_mode="floor"), torch.absolute(a), torch.negative(a),
+                                       torch.greater(a, b), torch.less_equal(a, b), torch.arctan(a), torch.special.expit(a)), real(3, 5), real(3, 5, seed=1))
     case("nan_to_num", torch.nan_to_num, torch.tensor([1.0, float("nan"), float("inf"), -float("inf")]), refused="E0336")
     case("frac", torch.frac, real(5))
     case("deg2rad", torch.deg2rad, real(5), refused="E0336")
@@ -387,6 +389,16 @@ def permuted(x):
 
 
 def layers():
+    for dim in (0, 1, 2, -1):
+        case(f"weight_norm {dim}", lambda v, g, dim=dim: torch._weight_norm(v, g, dim), real(3, 4, 5), real(*(n if i == dim % 3 else 1 for i, n in enumerate((3, 4, 5))), seed=1))
+    for mode in ("bilinear", "nearest", "bicubic"):
+        for padding in ("zeros", "border", "reflection"):
+            for align in (False, True):
+                case(f"grid_sample {mode} {padding} {align}", lambda x, g, m=mode, p=padding, a=align: F.grid_sample(x, g, m, p, a), real(2, 3, 5, 6), real(2, 4, 7, 2, seed=1, low=-1.3, high=1.3),
+                     refused="E0336" if (mode, padding) == ("bicubic", "border") else None)
+    case("unfold", lambda x: F.unfold(x, (3, 2)), real(2, 3, 6, 5))
+    case("unfold, all options", lambda x: F.unfold(x, (3, 2), (2, 1), (1, 2), (2, 3)), real(2, 3, 8, 7))
+    case("grid_sample, volume", lambda x, g: F.grid_sample(x, g, align_corners=False), real(1, 2, 4, 5, 6), real(1, 3, 4, 2, 3, seed=1, low=-1, high=1))
     for d, shape in ((1, (2, 4, 9)), (2, (2, 4, 9, 8)), (3, (1, 4, 5, 6, 5))):
         conv, transposed = getattr(F, f"conv{d}d"), getattr(F, f"conv_transpose{d}d")
         x, w = real(*shape), real(6, 4, *(3,) * d, seed=1)
@@ -442,7 +454,6 @@ def layers():
     case("interpolate 1d, 3d", lambda x: (F.interpolate(x, scale_factor=2), F.interpolate(x, size=5, mode="linear"), F.interpolate(x[:, :, None, None], scale_factor=2)),
          real(1, 2, 4))
     case("interpolate recompute", lambda x: F.interpolate(x, scale_factor=1.3, mode="bilinear", recompute_scale_factor=True), real(1, 2, 7, 9))
-    case("grid_sample", lambda x, g: F.grid_sample(x, g, align_corners=False), real(1, 2, 5, 5), real(1, 3, 3, 2, low=-1, high=1), refused="E0336")
     q, k, v = real(2, 2, 3, 4), real(2, 2, 5, 4, seed=1), real(2, 2, 5, 4, seed=2)
     case("attention", F.scaled_dot_product_attention, q, k, v)
     case("attention mask", F.scaled_dot_product_attention, q, k, v, real(3, 5, seed=3))
@@ -455,6 +466,23 @@ def layers():
     case("cdist", lambda a, b: torch.cdist(a, b), real(3, 4), real(2, 4, seed=1), refused="E0336")
 
 
+def experts():
+    offsets = torch.tensor([2, 2, 5], dtype=torch.int32)
+    for name, x in ("int32", whole(20, low=0, high=4).int()), ("float", real(30, low=-0.5, high=3.5)), ("its ends", torch.tensor([0.0, 3.0, 3.0, -1.0, 4.0])):
+        case(f"histc {name}", lambda x: torch.histc(x.float(), 4, 0, 3), x)
+    case("histc of the data's bounds", lambda x: torch.histc(x, 4), real(9), refused="E0336")
+    try:
+        grouped = torch.ops.transformers.grouped_mm_fallback
+    except AttributeError:
+        try:
+            import transformers.integrations.moe  # noqa: F401  registers the operator
+            grouped = torch.ops.transformers.grouped_mm_fallback
+        except (ImportError, AttributeError):
+            print("left out: grouped_mm_fallback, which transformers registers")
+            return
+    case("grouped_mm", lambda x, w, o: grouped(x, w, o), real(5, 4), real(3, 4, 6, seed=1), offsets)
+
+
 def dynamic():
     conv, head = torch.nn.Conv2d(3, 4, 3), torch.nn.Linear(4, 5)
     case("dynamic: convolution, pool, head", lambda x: head(F.adaptive_avg_pool2d(F.relu(conv(x)), 1).flatten(1)), real(2, 3, 6, 6), dynamic=True, sizes=4)
@@ -464,7 +492,7 @@ def dynamic():
          dynamic=True, sizes=5)
 
 
-FAMILIES = (elementwise, arithmetic, reductions, views, copies, indexing, in_place, layers, dynamic)
+FAMILIES = (experts, elementwise, arithmetic, reductions, views, copies, indexing, in_place, layers, dynamic)
 
 
 def run_npuc(npuc, archive, names, inputs, out, extra):

@@ -356,3 +356,48 @@ npuc_status npuc_aten_item(pt2_node *n) {
   NPUC_TRY(npuc_pt2_reshape(n, x, (pt2_int[]){pt2_number(1)}, 1, &number.value));
   return npuc_pt2_result_int(n, number);
 }
+
+/* Unfold: [N, C, H, W] -> [N, C * kh * kw, L], the windows as columns; a Gather over the pixels of the padded map. */
+npuc_status npuc_aten_im2col(pt2_node *n) {
+  value *x, *y;
+  int64_t kernel[2], dilation[2], pad[2], stride[2], size[2], places[2];
+  NPUC_TRY(npuc_pt2_tensor(n, "self", &x));
+  NPUC_TRY(npuc_pt2_window_ints(n, "kernel_size", 1, kernel, 2));
+  NPUC_TRY(npuc_pt2_window_ints(n, "dilation", 1, dilation, 2));
+  NPUC_TRY(npuc_pt2_window_ints(n, "padding", 0, pad, 2));
+  NPUC_TRY(npuc_pt2_window_ints(n, "stride", 1, stride, 2));
+  if (x->shape.rank != 4)
+    return npuc_pt2_fail(n, NPUC_DIAG_E0336, "self", "%d axes; [batch, channels, height, width] wanted", x->shape.rank);
+  for (int i = 0; i < 2; i++) {
+    int64_t length = x->shape.dims[2 + i];
+    if (length < 0 || length > INT32_MAX)
+      return npuc_pt2_fail(n, NPUC_DIAG_E0336, "self", "a height or width that is known at run time only");
+    size[i] = length + 2 * pad[i];
+    places[i] = stride[i] > 0 ? (size[i] - dilation[i] * (kernel[i] - 1) - 1) / stride[i] + 1 : 0;
+    if (kernel[i] < 1 || dilation[i] < 1 || pad[i] < 0 || places[i] < 1)
+      return npuc_pt2_fail(n, NPUC_DIAG_E0335, "kernel_size", "no window fits");
+  }
+  int64_t taps = kernel[0] * kernel[1], columns = places[0] * places[1];
+  if (taps * columns > INT32_MAX) return npuc_pt2_fail(n, NPUC_DIAG_E0336, "self", "more than 2^31 pixels of windows");
+  int64_t *index = NPUC_NEW_ARRAY(n->s->scratch, (size_t)(taps * columns), int64_t);
+  for (int64_t t = 0; t < taps; t++) {
+    for (int64_t c = 0; c < columns; c++)
+      index[t * columns + c] =
+          (c / places[1] * stride[0] + t / kernel[1] * dilation[0]) * size[1] + c % places[1] * stride[1] + t % kernel[1] * dilation[1];
+  }
+  NPUC_TRY(npuc_pt2_binary(n, "Pad", x, npuc_pt2_constant_ints(n, (int64_t[]){0, 0, pad[0], pad[1], 0, 0, pad[0], pad[1]}, 8), &y));
+  pt2_int dims[3];
+  NPUC_TRY(npuc_pt2_size(n, x, 0, &dims[0]));
+  NPUC_TRY(npuc_pt2_size(n, x, 1, &dims[1]));
+  dims[2] = pt2_number(size[0] * size[1]);
+  NPUC_TRY(npuc_pt2_reshape(n, y, dims, 3, &y));
+  node *made;
+  NPUC_TRY(npuc_pt2_emit(n, "Gather", (value *[]){y, npuc_pt2_constant_ints(n, index, (size_t)(taps * columns))}, 2, 1, &made));
+  npuc_pt2_set_int(made, "axis", 2);
+  NPUC_TRY(npuc_node_infer(n->s->d, made));
+  if (dims[1].value) return npuc_pt2_fail(n, NPUC_DIAG_E0336, "self", "a number of channels that is known at run time only");
+  dims[1].number *= taps;
+  dims[2] = pt2_number(columns);
+  NPUC_TRY(npuc_pt2_reshape(n, made->outputs[0], dims, 3, &y));
+  return npuc_pt2_result(n, y);
+}

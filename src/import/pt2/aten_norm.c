@@ -142,3 +142,23 @@ npuc_status npuc_aten_instance_norm(pt2_node *n) {
   NPUC_TRY(npuc_node_infer(n->s->d, made));
   return npuc_pt2_result(n, made->outputs[0]);
 }
+
+/* v * (g / |v|), the norm over all axes but `dim`, or with -1 over all. */
+npuc_status npuc_aten_weight_norm(pt2_node *n) {
+  value *v, *g, *y[2];
+  int64_t kept, axes[MAX_RANK];
+  size_t count = 0;
+  NPUC_TRY(npuc_pt2_tensor(n, "v", &v));
+  NPUC_TRY(npuc_pt2_tensor(n, "g", &g));
+  NPUC_TRY(npuc_pt2_int_arg(n, "dim", 0, &kept));
+  if (kept != -1) NPUC_TRY(npuc_pt2_axis(n, "dim", kept, v->shape.rank, &kept));
+  for (int32_t i = 0; i < v->shape.rank; i++)
+    if (i != kept) axes[count++] = i;
+  if (count)
+    NPUC_TRY(npuc_pt2_binary(n, "ReduceL2", v, npuc_pt2_constant_ints(n, axes, count), &y[1]));
+  else
+    NPUC_TRY(npuc_pt2_unary(n, "Abs", v, &y[1]));
+  NPUC_TRY(npuc_pt2_binary(n, "Div", g, y[1], &y[0]));
+  NPUC_TRY(npuc_pt2_binary(n, "Mul", v, y[0], &y[0]));
+  return n->onnx ? npuc_pt2_results(n, y, 2) : npuc_pt2_result(n, y[0]);
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interpolation. torch's nearest takes floor(i * scale) of the asymmetric grid, linear and cubic the half-pixel grid or, with align_corners, the
+/* Interpolation and sampling. torch's nearest takes floor(i * scale) of the asymmetric grid, linear and cubic the half-pixel grid or, with align_corners, the
  * corners; cubic's coefficient is -0.75. With antialias, taps outside the image have no weight, and cubic's coefficient is -0.5
  * (ATen's UpSampleKernel). ONNX's Resize names each of these. */
 #include <string.h>
@@ -55,6 +55,30 @@ npuc_status npuc_aten_upsample(pt2_node *n) {
   npuc_pt2_set_float(made, "cubic_coeff_a", antialias ? -0.5 : -0.75);
   npuc_pt2_set_int(made, "antialias", antialias);
   npuc_pt2_set_int(made, "exclude_outside", antialias);
+  NPUC_TRY(npuc_node_infer(n->s->d, made));
+  return npuc_pt2_result(n, made->outputs[0]);
+}
+
+npuc_status npuc_aten_grid_sampler(pt2_node *n) {
+  static const char *const modes[] = {"linear", "nearest", "cubic"}, *const paddings[] = {"zeros", "border", "reflection"};
+  value *x, *grid;
+  int64_t mode, padding;
+  bool align;
+  NPUC_TRY(npuc_pt2_tensor(n, "input", &x));
+  NPUC_TRY(npuc_pt2_tensor(n, "grid", &grid));
+  NPUC_TRY(npuc_pt2_int_arg(n, "interpolation_mode", 0, &mode));
+  NPUC_TRY(npuc_pt2_int_arg(n, "padding_mode", 0, &padding));
+  NPUC_TRY(npuc_pt2_bool_arg(n, "align_corners", false, &align));
+  if (mode < 0 || mode > 2) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "interpolation_mode", "%lld given", (long long)mode);
+  if (padding < 0 || padding > 2) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "padding_mode", "%lld given", (long long)padding);
+  if (mode == 2 && padding == 1)
+    return npuc_pt2_fail(n, NPUC_DIAG_E0336, "padding_mode",
+                         "cubic taps with a border: torch moves each tap to the border, ONNX the place between them");
+  node *made;
+  NPUC_TRY(npuc_pt2_emit(n, "GridSample", (value *[]){x, grid}, 2, 1, &made));
+  npuc_pt2_set_string(made, "mode", modes[mode]);
+  npuc_pt2_set_string(made, "padding_mode", paddings[padding]);
+  npuc_pt2_set_int(made, "align_corners", align);
   NPUC_TRY(npuc_node_infer(n->s->d, made));
   return npuc_pt2_result(n, made->outputs[0]);
 }

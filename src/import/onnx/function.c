@@ -105,6 +105,10 @@ static npuc_status read_field(onnx_source *s, onnx_function *f, pb_reader *r, co
 static npuc_status parse(onnx_source *s, onnx_function *f) {
   if (f->is_parsed) return NPUC_OK;
   f->is_parsed = true;
+  if (f->text) {
+    npuc_onnx_foreign_ports(s, f);
+    return NPUC_OK;
+  }
   NPUC_TRY(count_fields(s, f));
   onnx_scope *outer = s->scope;
   s->scope = NULL; /* defaults refer to nothing */
@@ -200,7 +204,7 @@ npuc_status npuc_onnx_inline(onnx_source *s, const onnx_node *call, onnx_functio
     s->names_no_opset = false;
   }
   bind_ports(s, call, f);
-  npuc_status status = npuc_onnx_nodes(s, f->nodes, f->n_nodes);
+  npuc_status status = f->text ? npuc_onnx_text_nodes(s, f->text->nodes, f->text->n_nodes) : npuc_onnx_nodes(s, f->nodes, f->n_nodes);
   if (status == NPUC_OK) status = finish_outputs(s, call, f);
   s->scope = outer;
   s->opset = opset;

@@ -205,6 +205,7 @@ static npuc_status parse_nodes(onnx_source *s, const pb_reader *messages, size_t
 static npuc_status add_parsed(onnx_source *s, onnx_node *n) {
   NPUC_TRY(resolve_inputs(s, n));
   onnx_function *f = npuc_onnx_called(s, n);
+  if (!f) NPUC_TRY(npuc_onnx_foreign(s, n, &f));
   if (f) return npuc_onnx_inline(s, n, f);
   NPUC_TRY(npuc_onnx_upgrade(s, n));
   return npuc_onnx_add_node(s, n);
@@ -224,6 +225,15 @@ static npuc_status add_all_parsed(onnx_source *s, onnx_node **nodes, size_t n) {
 npuc_status npuc_onnx_nodes(onnx_source *s, const pb_reader *messages, size_t n) {
   onnx_node **nodes;
   NPUC_TRY(parse_nodes(s, messages, n, &nodes));
+  return add_all_parsed(s, nodes, n);
+}
+
+npuc_status npuc_onnx_text_nodes(onnx_source *s, const text_node *texts, size_t n) {
+  onnx_node **nodes = NPUC_NEW_ARRAY(s->scratch, n, onnx_node *);
+  for (size_t i = 0; i < n; i++) {
+    NPUC_TRY(npuc_onnx_foreign_node(s, &texts[i], &nodes[i]));
+    NPUC_TRY(define_outputs(s, nodes[i]));
+  }
   return add_all_parsed(s, nodes, n);
 }
 

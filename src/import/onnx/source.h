@@ -7,6 +7,7 @@
 #include "formats/protobuf.h"
 #include "import/onnx/schema.h"
 #include "ir/op.h"
+#include "ir/text.h"
 
 typedef struct onnx_scope onnx_scope;
 
@@ -41,6 +42,7 @@ typedef struct onnx_node {
 typedef struct onnx_function {
   const char *name, *domain, *overload;
   pb_reader message;
+  const function_text *text; /* instead of the message: npuc's own meaning of a foreign operator, see foreign.c */
   bool is_parsed;
   const char **inputs, **outputs, **parameters; /* parameters: attributes without a default */
   size_t n_inputs, n_outputs, n_parameters;
@@ -130,11 +132,20 @@ void npuc_onnx_check_finite(onnx_source *s, const char *name, const tensor *t);
 npuc_status npuc_onnx_graph(onnx_source *s, pb_reader message) NPUC_MUST_USE;
 /* Nodes with meanings of the present scope, into the present graph. */
 npuc_status npuc_onnx_nodes(onnx_source *s, const pb_reader *messages, size_t n) NPUC_MUST_USE;
+/* The same from text. */
+npuc_status npuc_onnx_text_nodes(onnx_source *s, const text_node *texts, size_t n) NPUC_MUST_USE;
 npuc_status npuc_onnx_parse_node(onnx_source *s, pb_reader message, onnx_node **out_node) NPUC_MUST_USE;
 npuc_status npuc_onnx_parse_attribute(onnx_source *s, const onnx_node *n, pb_reader message, onnx_attribute *a,
                                       bool *out_absent) NPUC_MUST_USE;
 /* Into the IR, at the end of the graph. */
 npuc_status npuc_onnx_add_node(onnx_source *s, onnx_node *n) NPUC_MUST_USE;
+
+/* -- operators of other domains, as functions of operators of the default one (foreign.c) -- */
+/* NULL in *out_function: the operator is none of these. E0443 when it is, in a form that has no function. */
+npuc_status npuc_onnx_foreign(onnx_source *s, const onnx_node *n, onnx_function **out_function) NPUC_MUST_USE;
+/* A node of such a function, and its list of ports, in the form that files' nodes have. */
+npuc_status npuc_onnx_foreign_node(onnx_source *s, const text_node *t, onnx_node **out_node) NPUC_MUST_USE;
+void npuc_onnx_foreign_ports(onnx_source *s, onnx_function *f);
 
 /* -- scopes (scope.c) -- */
 onnx_scope *npuc_onnx_scope(onnx_source *s, graph *g, const onnx_frame *frame);

@@ -28,6 +28,12 @@ typedef struct wanted {
 static const wanted models[] = {
     {"unknown_operator", NPUC_UNSUPPORTED, NPUC_DIAG_E0421, "act", "Relu"},
     {"unknown_domain", NPUC_UNSUPPORTED, NPUC_DIAG_E0421, "act", "com.example"},
+    {"foreign_form", NPUC_UNSUPPORTED, NPUC_DIAG_E0443, "product", "FusedMatMul"},
+    {"foreign_attribute", NPUC_BAD_INPUT, NPUC_DIAG_E0412, "act", "'alpha'"},
+    {"foreign_operator", NPUC_UNSUPPORTED, NPUC_DIAG_E0421, "embed", "com.microsoft"},
+    {"learning_operator", NPUC_UNSUPPORTED, NPUC_DIAG_E0421, "norm", "classical machine learning"},
+    {"training_operator", NPUC_UNSUPPORTED, NPUC_DIAG_E0421, "step", "a training operator"},
+    {"opset_unnamed", NPUC_UNSUPPORTED, NPUC_DIAG_E0303, "act", "does not say which opset"},
     {"unknown_attribute", NPUC_BAD_INPUT, NPUC_DIAG_E0412, "act", "nearest: 'alpha'"},
     {"wrong_kind", NPUC_BAD_INPUT, NPUC_DIAG_E0412, "act", "holds an integer and should hold a float"},
     {"cycle", NPUC_BAD_INPUT, NPUC_DIAG_E0415, NULL, ""},

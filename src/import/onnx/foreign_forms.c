@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The forms, see foreign.h. The first that suits is taken. tests/data/foreign has ONNX Runtime's answer to each, and QONNX's formulas. */
+#include "import/onnx/foreign.h"
+
+#define QUANT(round_node, when_mode)                                                                                    \
+  {                                                                                                                     \
+    "qonnx", "Quant", when_mode,                                                                                        \
+        "Quant <signed: int = 1, narrow: int = 0, rounding_mode: string = \"ROUND\"> (x, scale, zero, bits) => (y) {\n" \
+        "  one = Constant <value = float {1}> ()\n"                                                                     \
+        "  two = Constant <value = float {2}> ()\n"                                                                     \
+        "  si = Constant <value_int: int = @signed> ()\n"                                                               \
+        "  s = Cast <to: int = 1> (si)\n"                                                                               \
+        "  ni = Constant <value_int: int = @narrow> ()\n"                                                               \
+        "  n = Cast <to: int = 1> (ni)\n"                                                                               \
+        "  magnitude = Sub (bits, s)\n"                                                                                 \
+        "  p = Pow (two, magnitude)\n"                                                                                  \
+        "  narrowed = Sub (n, p)\n"                                                                                     \
+        "  lo = Mul (s, narrowed)\n"                                                                                    \
+        "  unsigned = Sub (one, s)\n"                                                                                   \
+        "  cut = Mul (unsigned, n)\n"                                                                                   \
+        "  top = Sub (p, one)\n"                                                                                        \
+        "  hi = Sub (top, cut)\n"                                                                                       \
+        "  scaled = Div (x, scale)\n"                                                                                   \
+        "  shifted = Add (scaled, zero)\n"                                                                              \
+        "  below = Min (shifted, hi)\n"                                                                                 \
+        "  q = Max (below, lo)\n" round_node                                                                            \
+        "  single = Equal (bits, one)\n"                                                                                \
+        "  is_signed = Cast <to: int = 9> (si)\n"                                                                       \
+        "  bipolar = And (single, is_signed)\n"                                                                         \
+        "  zero_ = Constant <value = float {0}> ()\n"                                                                   \
+        "  minus = Neg (one)\n"                                                                                         \
+        "  up = GreaterOrEqual (shifted, zero_)\n"                                                                      \
+        "  signs = Where (up, one, minus)\n"                                                                            \
+        "  integer = Where (bipolar, signs, rounded)\n"                                                                 \
+        "  centred = Sub (integer, zero)\n"                                                                             \
+        "  y = Mul (centred, scale)\n"                                                                                  \
+        "}\n"                                                                                                           \
+  }
+
+/* Away from and toward 0: of the absolute value, whose sign comes back. */
+#define BY_MAGNITUDE(nodes) "  sign = Sign (q)\n  size = Abs (q)\n" nodes "  rounded = Mul (sign, whole)\n"
+#define HALF "  half = Constant <value = float {0.5}> ()\n"
+
+#define TRUNC(round_node, when_mode)                                                               \
+  {                                                                                                \
+    "qonnx", "Trunc", when_mode,                                                                   \
+        "Trunc <rounding_mode: string = \"FLOOR\"> (x, scale, zero, in_bits, out_bits) => (y) {\n" \
+        "  two = Constant <value = float {2}> ()\n"                                                \
+        "  scaled = Div (x, scale)\n"                                                              \
+        "  shifted = Add (scaled, zero)\n"                                                         \
+        "  integer = Round (shifted)\n"                                                            \
+        "  bits = Sub (in_bits, out_bits)\n"                                                       \
+        "  step = Pow (two, bits)\n"                                                               \
+        "  q = Div (integer, step)\n" round_node                                                   \
+        "  centred = Sub (rounded, zero)\n"                                                        \
+        "  y = Mul (centred, scale)\n"                                                             \
+        "}\n"                                                                                      \
+  }
+
+#define ROUNDINGS(OP, usual)                                                                                               \
+  OP("  rounded = Round (q)\n", "rounding_mode=ROUND" usual), OP("  rounded = Round (q)\n", "rounding_mode=HALF_EVEN"),    \
+      OP("  rounded = Ceil (q)\n", "rounding_mode=CEIL"), OP(BY_MAGNITUDE("  whole = Ceil (size)\n"), "rounding_mode=UP"), \
+      OP(BY_MAGNITUDE("  whole = Floor (size)\n"), "rounding_mode=DOWN"),                                                  \
+      OP(BY_MAGNITUDE(HALF "  more = Add (size, half)\n  whole = Floor (more)\n"), "rounding_mode=HALF_UP"),               \
+      OP(BY_MAGNITUDE(HALF "  less = Sub (size, half)\n  whole = Ceil (less)\n"), "rounding_mode=HALF_DOWN")
+
+#define MS "com.microsoft"
+#define RMS(domain)                                                                                                            \
+  {                                                                                                                            \
+    domain, "SimplifiedLayerNormalization", "",                                                                                \
+        "SimplifiedLayerNormalization <axis, epsilon, stash_type> (X, scale) => (Y) {\n"                                       \
+        "  Y = RMSNormalization <axis: int = @axis, epsilon: float = @epsilon, stash_type: int = @stash_type> (X, scale)\n}\n" \
+  }
+
+#define SKIP(type, when, inputs, sum, norm) \
+  { MS, type, when, type " <epsilon: float = 1e-12> " inputs " => (output, mean, inv_std_var, input_skip_bias_sum) {\n" sum norm "}\n" }
+#define SKIP_SUM "  input_skip_bias_sum = Add (input, skip)\n"
+#define SKIP_BIAS_SUM "  both = Add (input, skip)\n  input_skip_bias_sum = Add (both, bias)\n"
+#define LAYER_NORM \
+  "  output, mean, inv_std_var = LayerNormalization <axis: int = -1, epsilon: float = @epsilon> (input_skip_bias_sum, gamma, beta)\n"
+#define RMS_NORM "  output = RMSNormalization <axis: int = -1, epsilon: float = @epsilon> (input_skip_bias_sum, gamma)\n"
+
+#define FUSED_MATMUL(when, left, right)                                                                                                 \
+  {                                                                                                                                     \
+    MS, "FusedMatMul", when " transBatchA=0? transBatchB=0?",                                                                           \
+        "FusedMatMul <alpha: float = 1.0, transA: int = 0, transB: int = 0, transBatchA: int = 0, transBatchB: int = 0> (A, B) => (Y) " \
+        "{\n" left right                                                                                                                \
+        "  product = MatMul (a, b)\n  factor = Constant <value_float: float = @alpha> ()\n  typed = CastLike (factor, A)\n"             \
+        "  Y = Mul (product, typed)\n}\n"                                                                                               \
+  }
+#define PLAIN(to, from) "  " to " = Identity (" from ")\n"
+#define TURNED(to, from) "  " to " = Einsum <equation: string = \"...ij->...ji\"> (" from ")\n"
+
+#define CONV_FIELDS "auto_pad, dilations, group, kernel_shape, pads, strides"
+#define CONV                                                                                                                    \
+  "Conv <auto_pad: string = @auto_pad, dilations: ints = @dilations, group: int = @group, kernel_shape: ints = @kernel_shape, " \
+  "pads: ints = @pads, strides: ints = @strides> (X, W, B)\n"
+#define FUSED_CONV(name, activation)                                                                                                    \
+  {MS, "FusedConv", "!3 activation=" name,                                                                                              \
+   "FusedConv <" CONV_FIELDS ", activation, activation_params> (X, W, B, Z) => (Y) {\n  v = " CONV activation "}\n"},                   \
+  {                                                                                                                                     \
+    MS, "FusedConv", "3 activation=" name,                                                                                              \
+        "FusedConv <" CONV_FIELDS ", activation, activation_params> (X, W, B, Z) => (Y) {\n  c = " CONV "  v = Add (c, Z)\n" activation \
+        "}\n"                                                                                                                           \
+  }
+#define FUSED_GEMM(name, activation)                                                                                                    \
+  {                                                                                                                                     \
+    MS, "FusedGemm", "activation=" name,                                                                                                \
+        "FusedGemm <alpha, beta, transA, transB, activation, activation_alpha, activation_beta, activation_gamma> (A, B, C) => (Y) {\n" \
+        "  v = Gemm <alpha: float = @alpha, beta: float = @beta, transA: int = @transA, transB: int = @transB> (A, B, C)\n" activation  \
+        "}\n"                                                                                                                           \
+  }
+/* activation_params are elements of a list here: operators that take them as inputs. */
+#define PARAMETER(name, index) "  at" #index " = Constant <value = int64 {" #index "}> ()\n  " name " = Gather (params, at" #index ")\n"
+#define PARAMETERS "  params = Constant <value_floats: floats = @activation_params> ()\n"
+
+#define DEQUANTIZE(to, x, scale, zero) "  " to " = DequantizeLinear (" x ", " scale ", " zero ")\n"
+#define QUANTIZE(zero) "  C = QuantizeLinear (r, C_scale, " zero ")\n"
+/* Without a zero point of the result it is 0, of A's type. */
+#define ZERO_LIKE(x) "  none = Constant <value = int32 {0}> ()\n  of_type = CastLike (none, " x ")\n"
+#define QLINEAR_BINARY(type, node)                                                                                                    \
+  {MS, type, "7",                                                                                                                     \
+   type " (A, A_scale, A_zero, B, B_scale, B_zero, C_scale, C_zero) => (C) {\n" DEQUANTIZE("a", "A", "A_scale", "A_zero")             \
+       DEQUANTIZE("b", "B", "B_scale", "B_zero") "  r = " node " (a, b)\n" QUANTIZE("C_zero") "}\n"},                                 \
+  {                                                                                                                                   \
+    MS, type, "!7",                                                                                                                   \
+        type " (A, A_scale, A_zero, B, B_scale, B_zero, C_scale) => (C) {\n" ZERO_LIKE("A") DEQUANTIZE("a", "A", "A_scale", "A_zero") \
+            DEQUANTIZE("b", "B", "B_scale", "B_zero") "  r = " node " (a, b)\n" QUANTIZE("of_type") "}\n"                             \
+  }
+#define QLINEAR_UNARY(type, when, fields, node)                                                                          \
+  {MS, type, "4 " when,                                                                                                  \
+   type fields " (X, X_scale, X_zero, C_scale, C_zero) => (C) {\n" DEQUANTIZE("v", "X", "X_scale", "X_zero")             \
+       node QUANTIZE("C_zero") "}\n"},                                                                                   \
+  {                                                                                                                      \
+    MS, type, "!4 " when,                                                                                                \
+        type fields " (X, X_scale, X_zero, C_scale) => (C) {\n" ZERO_LIKE("X") DEQUANTIZE("v", "X", "X_scale", "X_zero") \
+            node QUANTIZE("of_type") "}\n"                                                                               \
+  }
+#define POOL_FIELDS " <auto_pad, ceil_mode, count_include_pad, kernel_shape, pads, strides, channels_last: int = 0>"
+#define POOL                                                                                                                    \
+  "  r = AveragePool <auto_pad: string = @auto_pad, ceil_mode: int = @ceil_mode, count_include_pad: int = @count_include_pad, " \
+  "kernel_shape: ints = @kernel_shape, pads: ints = @pads, strides: ints = @strides> (v)\n"
+#define CONCAT_PART(i) DEQUANTIZE("v" #i, "x" #i, "s" #i, "z" #i)
+#define QLINEAR_CONCAT(when, ports, nodes, values)                                                                       \
+  {                                                                                                                      \
+    MS, "QLinearConcat", when,                                                                                           \
+        "QLinearConcat <axis> (C_scale, C_zero, " ports ") => (C) {\n" nodes "  r = Concat <axis: int = @axis> (" values \
+        ")\n" QUANTIZE("C_zero") "}\n"                                                                                   \
+  }
+
+const foreign_form npuc_foreign_forms[] = {
+    ROUNDINGS(QUANT, "?"),
+    TRUNC("  rounded = Floor (q)\n", "rounding_mode=FLOOR?"),
+    QUANT("  rounded = Floor (q)\n", "rounding_mode=FLOOR"),
+    ROUNDINGS(TRUNC, ""),
+    {"qonnx", "BipolarQuant", "",
+     "BipolarQuant (x, scale) => (y) {\n"
+     "  one = Constant <value = float {1}> ()\n"
+     "  minus = Neg (one)\n"
+     "  zero = Constant <value = float {0}> ()\n"
+     "  v = Div (x, scale)\n"
+     "  up = GreaterOrEqual (v, zero)\n"
+     "  signs = Where (up, one, minus)\n"
+     "  y = Mul (signs, scale)\n"
+     "}\n"},
+    RMS(""),
+    RMS(MS),
+    SKIP("SkipLayerNormalization", "!4", "(input, skip, gamma, beta)", SKIP_SUM, LAYER_NORM),
+    SKIP("SkipLayerNormalization", "4", "(input, skip, gamma, beta, bias)", SKIP_BIAS_SUM, LAYER_NORM),
+    SKIP("SkipSimplifiedLayerNormalization", "!3", "(input, skip, gamma)", SKIP_SUM, RMS_NORM),
+    SKIP("SkipSimplifiedLayerNormalization", "3", "(input, skip, gamma, bias)", SKIP_BIAS_SUM, RMS_NORM),
+    {MS, "Gelu", "", "Gelu (X) => (Y) {\n  Y = Gelu (X)\n}\n"},
+    {MS, "FastGelu", "!1", "FastGelu (X) => (Y) {\n  Y = Gelu <approximate: string = \"tanh\"> (X)\n}\n"},
+    {MS, "FastGelu", "1", "FastGelu (X, bias) => (Y) {\n  v = Add (X, bias)\n  Y = Gelu <approximate: string = \"tanh\"> (v)\n}\n"},
+    {MS, "BiasGelu", "", "BiasGelu (A, B) => (C) {\n  v = Add (A, B)\n  C = Gelu (v)\n}\n"},
+    {MS, "QuickGelu", "", "QuickGelu <alpha: float = 1.702> (X) => (Y) {\n  Y = Swish <alpha: float = @alpha> (X)\n}\n"},
+    FUSED_MATMUL("transA=0? transB=0?", PLAIN("a", "A"), PLAIN("b", "B")),
+    FUSED_MATMUL("transA=1 transB=0?", TURNED("a", "A"), PLAIN("b", "B")),
+    FUSED_MATMUL("transA=0? transB=1", PLAIN("a", "A"), TURNED("b", "B")),
+    FUSED_MATMUL("transA=1 transB=1", TURNED("a", "A"), TURNED("b", "B")),
+    FUSED_CONV("Relu", "  Y = Relu (v)\n"),
+    FUSED_CONV("Sigmoid", "  Y = Sigmoid (v)\n"),
+    FUSED_CONV("Tanh", "  Y = Tanh (v)\n"),
+    FUSED_CONV("LeakyRelu", PARAMETERS PARAMETER("slope", 0) "  Y = PRelu (v, slope)\n"),
+    FUSED_CONV("Clip", PARAMETERS PARAMETER("lo", 0) PARAMETER("hi", 1) "  Y = Clip (v, lo, hi)\n"),
+    FUSED_CONV("HardSigmoid",
+               PARAMETERS PARAMETER("slope", 0) PARAMETER("base", 1) "  none = Constant <value = float {0}> ()\n  all = Constant <value = "
+                                                                     "float {1}> ()\n  p = Mul (v, slope)\n  q = Add (p, base)\n"
+                                                                     "  Y = Clip (q, none, all)\n"),
+    FUSED_GEMM("Relu", "  Y = Relu (v)\n"),
+    FUSED_GEMM("Sigmoid", "  Y = Sigmoid (v)\n"),
+    FUSED_GEMM("Tanh", "  Y = Tanh (v)\n"),
+    FUSED_GEMM("LeakyRelu", "  Y = LeakyRelu <alpha: float = @activation_alpha> (v)\n"),
+    {MS, "QuantizeLinear", "",
+     "QuantizeLinear <axis> (x, scale, zero) => (y) {\n  y = QuantizeLinear <axis: int = @axis> (x, scale, zero)\n}\n"},
+    {MS, "DequantizeLinear", "",
+     "DequantizeLinear <axis> (x, scale, zero) => (y) {\n  y = DequantizeLinear <axis: int = @axis> (x, scale, zero)\n}\n"},
+    QLINEAR_BINARY("QLinearAdd", "Add"),
+    QLINEAR_BINARY("QLinearMul", "Mul"),
+    QLINEAR_UNARY("QLinearSigmoid", "", "", "  r = Sigmoid (v)\n"),
+    QLINEAR_UNARY("QLinearLeakyRelu", "", " <alpha: float = 0.01>", "  r = LeakyRelu <alpha: float = @alpha> (v)\n"),
+    QLINEAR_UNARY("QLinearSoftmax", "opset=13", " <axis: int = -1, opset: int = 13>", "  r = Softmax <axis: int = @axis> (v)\n"),
+    QLINEAR_UNARY("QLinearAveragePool", "channels_last=0?", POOL_FIELDS, POOL),
+    QLINEAR_UNARY("QLinearGlobalAveragePool", "channels_last=0?", " <channels_last: int = 0>", "  r = GlobalAveragePool (v)\n"),
+    QLINEAR_CONCAT("4 !5", "x0, s0, z0", CONCAT_PART(0), "v0"),
+    QLINEAR_CONCAT("7 !8", "x0, s0, z0, x1, s1, z1", CONCAT_PART(0) CONCAT_PART(1), "v0, v1"),
+    QLINEAR_CONCAT("10 !11", "x0, s0, z0, x1, s1, z1, x2, s2, z2", CONCAT_PART(0) CONCAT_PART(1) CONCAT_PART(2), "v0, v1, v2"),
+    QLINEAR_CONCAT("13 !14", "x0, s0, z0, x1, s1, z1, x2, s2, z2, x3, s3, z3", CONCAT_PART(0) CONCAT_PART(1) CONCAT_PART(2) CONCAT_PART(3),
+                   "v0, v1, v2, v3"),
+    {MS, "DynamicQuantizeMatMul", "!4",
+     "DynamicQuantizeMatMul (A, B, b_scale, b_zero) => (Y) {\n"
+     "  a, scale, zero = DynamicQuantizeLinear (A)\n  sums = MatMulInteger (a, B, zero, b_zero)\n  wide = Cast <to: int = 1> (sums)\n"
+     "  both = Mul (scale, b_scale)\n  Y = Mul (wide, both)\n}\n"},
+    {MS, "DynamicQuantizeMatMul", "4",
+     "DynamicQuantizeMatMul (A, B, b_scale, b_zero, bias) => (Y) {\n"
+     "  a, scale, zero = DynamicQuantizeLinear (A)\n  sums = MatMulInteger (a, B, zero, b_zero)\n  wide = Cast <to: int = 1> (sums)\n"
+     "  both = Mul (scale, b_scale)\n  r = Mul (wide, both)\n  Y = Add (r, bias)\n}\n"},
+};
+const size_t npuc_foreign_count = sizeof npuc_foreign_forms / sizeof *npuc_foreign_forms;

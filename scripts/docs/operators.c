@@ -37,6 +37,7 @@ static void print_default(const attr_field *f) {
     case ATTR_INTS:
     case ATTR_FLOATS:
     case ATTR_TENSOR:
+    case ATTR_GRAPH:
     case ATTR_STRINGS:
       printf("optional");
       break;
@@ -44,7 +45,7 @@ static void print_default(const attr_field *f) {
 }
 
 static void print_attributes(const op_def *op) {
-  static const char *const kinds[] = {"int", "float", "string", "ints", "floats", "tensor", "strings"};
+  static const char *const kinds[] = {"int", "float", "string", "ints", "floats", "tensor", "strings", "graph"};
   if (op->n_attributes == 0) return;
   printf("\nAttributes:\n\n");
   for (int32_t i = 0; i < op->n_attributes; i++) {

@@ -31,10 +31,11 @@ struct executor {
   const exec_plan *latest; /* of the last good run */
   exec_lane *lanes;        /* [threads of the pool]; the first is used where threads share the nodes of one plan */
   size_t n_lanes;
-  shape *shapes;     /* [graph->n_inputs]: of the run being started */
-  tensor *whole;     /* [graph->n_inputs]: a batch's inputs, aligned */
-  buffer_pool *pool; /* of runs whose shapes depend on data */
-  void **aligned;    /* [graph->n_inputs]: copy of an input that came at an odd address */
+  shape *shapes;      /* [graph->n_inputs]: of the run being started */
+  tensor *whole;      /* [graph->n_inputs]: a batch's inputs, aligned */
+  buffer_pool *pool;  /* of runs whose shapes depend on data */
+  executor ***bodies; /* by node id: an executor for each of the node's bodies, or NULL */
+  void **aligned;     /* [graph->n_inputs]: copy of an input that came at an odd address */
   size_t *aligned_bytes;
 };
 
@@ -76,10 +77,22 @@ static npuc_status prepare_node(executor *e, diag *d, const node *n) {
   return status;
 }
 
+/* Bodies are graphs like any other, with executors of their own, which keep plans and memory from one run to the next. Nobody looks at their values. */
+static npuc_status prepare_bodies(executor *e, diag *d, const node *n) {
+  size_t count = 0;
+  while (npuc_node_body(n, (int32_t)count)) count++;
+  if (count == 0) return NPUC_OK;
+  const exec_options options = {.pool = e->options.pool};
+  executor **bodies = e->bodies[n->id] = npuc_xcalloc(count + 1, sizeof(executor *));
+  for (size_t i = 0; i < count; i++) NPUC_TRY(npuc_executor_create(d, npuc_node_body(n, (int32_t)i), &options, &bodies[i]));
+  return NPUC_OK;
+}
+
 static npuc_status prepare_graph(executor *e, diag *d) {
   const graph *g = e->graph;
   NPUC_TRY(npuc_kernels_select(d, &e->kernels));
   NPUC_EACH_NODE(g, n) NPUC_TRY(prepare_node(e, d, n));
+  NPUC_EACH_NODE(g, n) NPUC_TRY(prepare_bodies(e, d, n));
   NPUC_EACH_NODE(g, n) {
     for (int32_t i = 0; i < n->n_inputs; i++) NPUC_TRY(hold_constant(e, d, n->inputs[i]));
   }
@@ -94,6 +107,7 @@ npuc_status npuc_executor_create(diag *d, const graph *g, const exec_options *op
   e->constants = npuc_xcalloc((size_t)g->next_value_id + 1, sizeof *e->constants);
   e->owned = npuc_xcalloc((size_t)g->next_value_id + 1, sizeof *e->owned);
   e->prepared = npuc_xcalloc((size_t)g->next_node_id + 1, sizeof *e->prepared);
+  e->bodies = npuc_xcalloc((size_t)g->next_node_id + 1, sizeof *e->bodies);
   e->shapes = npuc_xcalloc(g->n_inputs + 1, sizeof *e->shapes);
   e->whole = npuc_xcalloc(g->n_inputs + 1, sizeof *e->whole);
   e->n_lanes = npuc_pool_threads(e->options.pool);
@@ -114,6 +128,11 @@ void npuc_executor_destroy(executor *e) {
   if (!e) return;
   for (size_t i = 0; i < e->graph->next_value_id; i++) npuc_buffer_destroy(e->owned[i]);
   for (size_t i = 0; i < e->graph->next_node_id; i++) npuc_buffer_destroy(e->prepared[i]);
+  for (size_t i = 0; i < e->graph->next_node_id; i++) {
+    for (executor **b = e->bodies[i]; b && *b; b++) npuc_executor_destroy(*b);
+    free(e->bodies[i]);
+  }
+  free(e->bodies);
   for (exec_plan *p = e->plans, *next; p; p = next) {
     next = p->next;
     npuc_exec_plan_destroy(p);
@@ -281,8 +300,14 @@ static npuc_status show(const executor *e, const exec_plan *p, const value *v) {
   return e->options.observe ? e->options.observe(e->options.user, v, &p->values[v->id].tensor) : NPUC_OK;
 }
 
+static npuc_status run_body(const eval_context *c, int32_t body, const tensor *inputs, tensor *results) {
+  const executor *e = c->body_user;
+  return npuc_executor_run(e->bodies[c->node->id][body], c->d, inputs, results);
+}
+
 static eval_context context_of(const executor *e, exec_lane *l, thread_pool *pool, diag *d) {
-  return (eval_context){.d = d, .pool = pool, .scratch = grow_scratch, .user = l, .kernels = &e->kernels};
+  return (eval_context){
+      .d = d, .pool = pool, .scratch = grow_scratch, .user = l, .kernels = &e->kernels, .run_body = run_body, .body_user = e};
 }
 
 static npuc_status run_step(const executor *e, exec_lane *l, thread_pool *pool, diag *d, const exec_plan *p, const exec_step *s) {

@@ -42,6 +42,9 @@ void npuc_attributes_default(const op_def *op, void *attributes) {
       case ATTR_TENSOR:
         *(const tensor **)at = NULL;
         break;
+      case ATTR_GRAPH:
+        *(graph **)at = NULL;
+        break;
       case ATTR_STRINGS:
         *(string_list *)at = (string_list){0};
         break;
@@ -78,6 +81,11 @@ static void clone_field(module *to, const attr_field *f, const void *from, void 
     case ATTR_TENSOR: {
       const tensor *t = *(const tensor *const *)from;
       *(const tensor **)at = t ? npuc_module_tensor(to, t, true) : NULL;
+      break;
+    }
+    case ATTR_GRAPH: {
+      const graph *g = *(graph *const *)from;
+      *(graph **)at = g ? npuc_graph_clone_body(to, g) : NULL;
       break;
     }
     case ATTR_STRINGS: {
@@ -133,6 +141,8 @@ static bool equal_field(const attr_field *f, const void *a, const void *b) {
       const tensor *x = *(const tensor *const *)a, *y = *(const tensor *const *)b;
       return x == y || (x && y && npuc_tensor_equal(x, y));
     }
+    case ATTR_GRAPH: /* bodies are not compared: nodes that have some are told apart */
+      return *(graph *const *)a == *(graph *const *)b;
     case ATTR_STRINGS:
       return equal_string_lists(a, b);
   }

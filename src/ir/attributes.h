@@ -265,6 +265,18 @@ typedef struct einsum_attributes {
   const char *equation;
 } einsum_attributes;
 
+typedef struct if_attributes {
+  graph *then_branch, *else_branch;
+} if_attributes;
+typedef struct loop_attributes {
+  graph *body;
+} loop_attributes;
+typedef struct scan_attributes {
+  graph *body;
+  int64_t num_scan_inputs;
+  int_list scan_input_axes, scan_input_directions, scan_output_axes, scan_output_directions;
+} scan_attributes;
+
 /* -- integer module (docs/numerics.md). y = clamp(y_zero_point + ((acc*M + (s ? 2^(s-1) : 0)) >> s), lo, hi) -- */
 typedef struct qconv_attributes { /* inputs x, w, bias, M, s */
   int_list kernel_shape, strides, pads, dilations;

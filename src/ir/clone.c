@@ -52,18 +52,19 @@ static void clone_nodes(graph *g, const graph *from, value *const *values) {
   npuc_arena_destroy(scratch);
 }
 
-static void clone_graph(module *to, const graph *from) {
-  graph *g = npuc_graph_create(to, from->name);
+static void clone_into(graph *g, const graph *from) {
   value **values = clone_values(g, from);
-  for (size_t i = 0; i < from->n_inputs; i++) {
-    value *v = values[from->inputs[i]->id];
-    v->is_input = true;
-    g->inputs = npuc_arena_grow(to->arena, g->inputs, g->n_inputs, g->n_inputs + 1, sizeof *g->inputs, &g->inputs_capacity);
-    g->inputs[g->n_inputs++] = v;
-  }
+  for (size_t i = 0; i < from->n_inputs; i++) npuc_graph_mark_input(g, values[from->inputs[i]->id]);
+  g->n_captures = from->n_captures;
   clone_nodes(g, from, values);
   for (size_t i = 0; i < from->n_outputs; i++) npuc_graph_add_output(g, values[from->outputs[i]->id]);
   free(values);
+}
+
+graph *npuc_graph_clone_body(module *to, const graph *from) {
+  graph *g = npuc_body_create(to, from->name);
+  clone_into(g, from);
+  return g;
 }
 
 module *npuc_module_clone(const module *m) {
@@ -76,6 +77,6 @@ module *npuc_module_clone(const module *m) {
   while (npuc_map_next(m->metadata, &cursor, &key, &text)) npuc_map_put(c->metadata, key, npuc_arena_str(c->arena, text));
   c->source_path = m->source_path ? npuc_arena_str(c->arena, m->source_path) : NULL;
   c->producer = m->producer ? npuc_arena_str(c->arena, m->producer) : NULL;
-  for (size_t i = 0; i < m->n_graphs; i++) clone_graph(c, m->graphs[i]);
+  for (size_t i = 0; i < m->n_graphs; i++) clone_into(npuc_graph_create(c, m->graphs[i]->name), m->graphs[i]);
   return c;
 }

@@ -8,13 +8,18 @@
 
 #include "ir/internal.h"
 
-graph *npuc_graph_create(module *m, const char *name) {
+graph *npuc_body_create(module *m, const char *name) {
   graph *g = NPUC_NEW(m->arena, graph);
   g->module = m;
   g->name = npuc_intern(m->names, name);
   g->values = npuc_map_create(m->arena);
   g->node_names = npuc_map_create(m->arena);
   g->suffixes = npuc_map_create(m->arena);
+  return g;
+}
+
+graph *npuc_graph_create(module *m, const char *name) {
+  graph *g = npuc_body_create(m, name);
   /* Modules have few parts: growing by one each time is fine. */
   graph **graphs = NPUC_NEW_ARRAY(m->arena, m->n_graphs + 1, graph *);
   if (m->n_graphs) memcpy(graphs, m->graphs, m->n_graphs * sizeof *graphs);
@@ -61,12 +66,17 @@ value *npuc_graph_add_value(graph *g, const char *name, dtype type, const shape 
   return v;
 }
 
-value *npuc_graph_add_input(graph *g, const char *name, dtype type, const shape *s) {
-  assert(!npuc_graph_value(g, name));
-  value *v = npuc_graph_add_value(g, name, type, s);
+void npuc_graph_mark_input(graph *g, value *v) {
+  assert(v->owner == g && !v->producer && !v->constant && !v->is_input);
   v->is_input = true;
   g->inputs = npuc_arena_grow(g->module->arena, g->inputs, g->n_inputs, g->n_inputs + 1, sizeof *g->inputs, &g->inputs_capacity);
   g->inputs[g->n_inputs++] = v;
+}
+
+value *npuc_graph_add_input(graph *g, const char *name, dtype type, const shape *s) {
+  assert(!npuc_graph_value(g, name));
+  value *v = npuc_graph_add_value(g, name, type, s);
+  npuc_graph_mark_input(g, v);
   return v;
 }
 

@@ -90,6 +90,7 @@ struct graph {
   map *node_names;
   map *suffixes; /* base name -> lower bound of its smallest free suffix */
   uint32_t next_value_id, next_node_id;
+  int32_t n_captures; /* of a body: so many of its last inputs are values of the graph outside (bodies below) */
 };
 
 struct module {
@@ -131,6 +132,8 @@ npuc_status npuc_graph_check_symbol(diag *d, const graph *g, const char *symbol)
 /* `name` when free among values and nodes, else the first free of name_1, name_2 ... (interned). Depends on the present names only, not on history. */
 const char *npuc_graph_unique_name(graph *g, const char *name);
 
+/* Makes an existing value without producer the next input. */
+void npuc_graph_mark_input(graph *g, value *v);
 /* `name` must be free. */
 value *npuc_graph_add_input(graph *g, const char *name, dtype type, const shape *s);
 /* Marks an existing value as the next output. */
@@ -174,6 +177,24 @@ void npuc_graph_move_node(graph *g, node *n, node *before);
 npuc_status npuc_graph_sort(diag *d, graph *g) NPUC_MUST_USE;
 /* Removes nodes and constants that reach no output. Returns how many nodes went. */
 size_t npuc_graph_remove_dead(graph *g);
+
+/* -- bodies (body.c) --
+ * If, Loop and Scan hold graphs. In a file a body may name values of the graphs around it; here it has an input for each such value (a capture, behind the
+ * inputs that the operator gives), and the node has the outer value as an input, behind its own. So a body is a graph like any other, and what orders, renames,
+ * replaces or removes values outside sees every use. All bodies of a node have the same captures. */
+graph *npuc_body_create(module *m, const char *name); /* belongs to no part */
+/* The node's i-th body, NULL behind the last. */
+graph *npuc_node_body(const node *n, int32_t i);
+/* How many of the node's last inputs are captures. */
+int32_t npuc_node_captures(const node *n);
+/* `inner`, a value without producer in `body`, stands for `outer` from now on; the node and its other bodies get what they lack. */
+void npuc_body_capture(node *n, graph *body, value *inner, value *outer);
+/* Drops captures that no body reads. */
+void npuc_node_prune_captures(node *n);
+/* Copies the body's nodes in front of `before` in `g`. arguments: one value of g for each of the body's inputs. out_results: one for each output. `prefix` and a point stand in
+ * front of names, of values and nodes. */
+void npuc_body_inline(graph *g, node *before, const graph *body, const char *prefix, value *const *arguments, value **out_results);
+
 /* Location that derives from both (either may be NULL). */
 const location *npuc_location_merge(module *m, const location *a, const location *b);
 

@@ -303,9 +303,8 @@ static npuc_status write_back(diag *d, node *n, const fact *outputs) {
   return n->op->complete ? n->op->complete(d, n) : NPUC_OK;
 }
 
-npuc_status npuc_graph_infer(diag *d, graph *g) {
-  arena *scratch = npuc_arena_create();
-  fact *facts = initial_facts(g, NULL, scratch);
+static npuc_status infer_and_write(diag *d, graph *g, const fact *inputs, arena *scratch, fact **out_facts) {
+  fact *facts = initial_facts(g, inputs, scratch);
   ports p = {0};
   npuc_status status = NPUC_OK;
   for (node *n = g->first; n && status == NPUC_OK; n = n->next) {
@@ -313,8 +312,44 @@ npuc_status npuc_graph_infer(diag *d, graph *g) {
     if (status == NPUC_OK) status = write_back(d, n, p.outputs);
   }
   ports_free(&p);
+  *out_facts = facts;
+  return status;
+}
+
+npuc_status npuc_graph_infer(diag *d, graph *g) {
+  arena *scratch = npuc_arena_create();
+  fact *facts;
+  npuc_status status = infer_and_write(d, g, NULL, scratch, &facts);
   npuc_arena_destroy(scratch);
   return status;
+}
+
+/* What a body's file declares of its inputs is believed where nothing better is known. */
+static fact *body_inputs(const infer_context *c, const graph *body, const fact *inputs) {
+  fact *merged = NPUC_NEW_ARRAY(c->scratch, body->n_inputs, fact);
+  for (size_t i = 0; i < body->n_inputs; i++) {
+    merged[i] = inputs[i];
+    if (merged[i].type == DTYPE_NONE) merged[i].type = body->inputs[i]->type;
+  }
+  return merged;
+}
+
+npuc_status npuc_infer_body(infer_context *c, graph *body, const fact *inputs, fact *out_results) {
+  fact *facts, *given = body_inputs(c, body, inputs);
+  if (c->module) {
+    for (size_t i = 0; i < body->n_inputs; i++) {
+      body->inputs[i]->type = given[i].type;
+      body->inputs[i]->shape = given[i].shape;
+    }
+    NPUC_TRY(infer_and_write(c->d, body, given, c->scratch, &facts));
+  } else {
+    NPUC_TRY(npuc_graph_infer_facts(c->d, body, given, c->scratch, &facts));
+  }
+  for (size_t i = 0; i < body->n_outputs; i++) {
+    const fact *f = &facts[body->outputs[i]->id];
+    out_results[i] = *f;
+  }
+  return NPUC_OK;
 }
 
 npuc_status npuc_node_infer(diag *d, node *n) {
@@ -340,7 +375,9 @@ npuc_status npuc_node_infer(diag *d, node *n) {
 }
 
 void npuc_graph_forget_shapes(graph *g) {
+  graph *body;
   NPUC_EACH_NODE(g, n) {
+    for (int32_t i = 0; (body = npuc_node_body(n, i)); i++) npuc_graph_forget_shapes(body);
     for (int32_t i = 0; i < n->n_outputs; i++) {
       if (n->outputs[i]) n->outputs[i]->shape = SHAPE_UNKNOWN;
     }

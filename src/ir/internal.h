@@ -10,6 +10,9 @@
 const char *npuc_name_free_in(graph *g, const map *names, const char *name);
 void npuc_name_released(graph *g, const char *name);
 
+/* clone.c: a body and the bodies in it. */
+graph *npuc_graph_clone_body(module *to, const graph *from);
+
 /* graph.c: the inputs are set and recorded, nothing is looked at. */
 void npuc_node_drop_inputs(node *n);
 void npuc_graph_unlink_node(graph *g, node *n);

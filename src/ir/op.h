@@ -30,13 +30,14 @@ typedef struct string_list {
 } string_list;
 
 typedef enum attr_kind {
-  ATTR_INT,    /* int64_t */
-  ATTR_FLOAT,  /* float */
-  ATTR_STRING, /* const char * (interned or arena), NULL when absent */
-  ATTR_INTS,   /* int_list */
-  ATTR_FLOATS, /* float_list */
-  ATTR_TENSOR, /* const tensor *, NULL when absent */
-  ATTR_STRINGS /* string_list */
+  ATTR_INT,     /* int64_t */
+  ATTR_FLOAT,   /* float */
+  ATTR_STRING,  /* const char * (interned or arena), NULL when absent */
+  ATTR_INTS,    /* int_list */
+  ATTR_FLOATS,  /* float_list */
+  ATTR_TENSOR,  /* const tensor *, NULL when absent */
+  ATTR_STRINGS, /* string_list */
+  ATTR_GRAPH    /* graph *, a body (ir/graph.h), NULL when absent */
 } attr_kind;
 
 typedef struct attr_field {
@@ -86,6 +87,9 @@ typedef struct eval_context {
   /* Gives an output its dims and memory, where dims follow from data; NULL: outputs come with dims and memory. */
   npuc_status (*allocate)(void *user, int32_t output, const shape *s, tensor *t);
   void *allocate_user;
+  /* Runs the node's body on body->n_inputs tensors; results borrow memory until its next run. NULL: nothing runs bodies. */
+  npuc_status (*run_body)(const struct eval_context *c, int32_t body, const tensor *inputs, tensor *results);
+  const void *body_user;
 } eval_context;
 
 /* Inputs NULL where omitted; outputs have type, shape and data set; outputs with data NULL and bytes 0 are omitted or empty. Deterministic;
@@ -162,6 +166,9 @@ static inline bool node_is(const node *n, op_id id) { return n && n->op == npuc_
 /* Infers types and shapes of all values from the inputs; evaluates nodes whose inputs are known when they are small (<= 64 KiB) to carry shapes.
  * Contradiction with a declared shape is an error that names the node; declared outputs' symbols are kept where they say more. */
 npuc_status npuc_graph_infer(diag *d, graph *g) NPUC_MUST_USE;
+/* For operators with bodies: what one gives for these inputs (a fact for each of its inputs; the results are in scratch, one for each output). Where c->module is set, its values get
+ * the types and shapes that were found. */
+npuc_status npuc_infer_body(infer_context *c, graph *body, const fact *inputs, fact *out_results) NPUC_MUST_USE;
 /* The same without touching the graph: inputs given by `inputs` (static), result facts indexed by value id (graph->next_value_id entries, in scratch). */
 npuc_status npuc_graph_infer_facts(diag *d, const graph *g, const fact *inputs, arena *scratch, fact **out_facts) NPUC_MUST_USE;
 /* One node's outputs from the tensors that it reads (each fact's constant); nothing is evaluated, and dims that depend on more than operands of up to

@@ -80,7 +80,17 @@ static void remove_unmarked(graph *g, const bool *alive) {
   }
 }
 
+/* Captures that only dead nodes of bodies read go with them. */
+static void remove_dead_in_bodies(graph *g) {
+  NPUC_EACH_NODE(g, n) {
+    if (!npuc_node_body(n, 0)) continue;
+    for (int32_t i = 0; npuc_node_body(n, i); i++) (void)npuc_graph_remove_dead(npuc_node_body(n, i));
+    npuc_node_prune_captures(n);
+  }
+}
+
 size_t npuc_graph_remove_dead(graph *g) {
+  remove_dead_in_bodies(g);
   bool *alive = npuc_xcalloc(g->next_node_id, sizeof *alive);
   node **stack = npuc_xcalloc(g->n_nodes + 1, sizeof(node *));
   size_t depth = 0, before = g->n_nodes;

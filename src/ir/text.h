@@ -33,7 +33,17 @@ npuc_status npuc_module_parse(diag *d, const char *name, const char *text, size_
 
 /* -- functions, independent of the op table: the bodies of npuc operators on their way into a file -- */
 
-typedef enum text_kind { TEXT_UNTYPED, TEXT_INT, TEXT_FLOAT, TEXT_STRING, TEXT_INTS, TEXT_FLOATS, TEXT_STRINGS, TEXT_TENSOR } text_kind;
+typedef enum text_kind {
+  TEXT_UNTYPED,
+  TEXT_INT,
+  TEXT_FLOAT,
+  TEXT_STRING,
+  TEXT_INTS,
+  TEXT_FLOATS,
+  TEXT_STRINGS,
+  TEXT_TENSOR,
+  TEXT_GRAPH
+} text_kind;
 
 /* name = literal, or name : kind = @reference. Which members are set follows from the kind; count is the length of a list. An empty list without a
  * type is TEXT_UNTYPED with count 0. */
@@ -49,6 +59,7 @@ typedef struct text_attribute {
   const char *const *strings;
   size_t count;
   const tensor *t;
+  const struct text_cursor *graph; /* where the graph begins: read once the values around it are known */
   uint32_t line, column;
 } text_attribute;
 

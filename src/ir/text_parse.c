@@ -11,12 +11,23 @@
 
 enum { NEWEST_OPSET = 28, OLDEST_OPSET = 7 };
 
+enum { MAX_DEPTH = 32 };
+
 typedef struct reader {
   text_cursor t;
   module *m;
   graph *g;
-  int64_t opset; /* of the default domain */
+  int64_t opset;        /* of the default domain */
+  struct reader *outer; /* of a body: the graph around it */
+  text_list captures;   /* of a body */
+  int depth;
 } reader;
+
+/* What a body reads of the graph around it. */
+typedef struct text_capture {
+  graph *body;
+  value *inner, *outer;
+} text_capture;
 
 static void fail_node(reader *r, const text_node *n, const char *attribute, diag_code code, const char *format, ...) NPUC_PRINTF(5, 6);
 static void fail_node(reader *r, const text_node *n, const char *attribute, diag_code code, const char *format, ...) {
@@ -211,6 +222,8 @@ static bool set_attribute(reader *r, const attr_field *f, const text_attribute *
       *(float_list *)field = (float_list){values, (int32_t)at->count};
       return true;
     }
+    case ATTR_GRAPH: /* read_bodies */
+      return at->kind == TEXT_GRAPH;
     case ATTR_TENSOR:
       if (at->kind != TEXT_TENSOR) return false;
       *(const tensor **)field = at->t;
@@ -273,6 +286,28 @@ static void set_attributes(reader *r, const text_node *text, node *n) {
   }
 }
 
+/* -- bodies -- */
+
+static void read_graph(reader *r, graph *g);
+
+static void read_bodies(reader *r, const text_node *text, node *n) {
+  text_list captures = {0};
+  for (size_t i = 0; i < text->n_attributes && npuc_text_ok(&r->t); i++) {
+    const text_attribute *at = &text->attributes[i];
+    if (at->kind != TEXT_GRAPH || at->reference) continue;
+    if (r->depth == MAX_DEPTH) fail_node(r, text, at->name, NPUC_DIAG_E0420, "graphs are nested more than %d deep", (int)MAX_DEPTH);
+    if (!npuc_text_ok(&r->t)) return;
+    reader inner = {.t = *at->graph, .m = r->m, .opset = r->opset, .outer = r, .captures = captures, .depth = r->depth + 1};
+    graph *body = npuc_body_create(r->m, at->name);
+    *(graph **)((char *)n->attributes + npuc_op_attribute(n->op, at->name)->offset) = body;
+    read_graph(&inner, body);
+    captures = inner.captures;
+    r->t.status = inner.t.status;
+  }
+  const text_capture *c = captures.items;
+  for (size_t i = 0; npuc_text_ok(&r->t) && i < captures.count; i++) npuc_body_capture(n, c[i].body, c[i].inner, c[i].outer);
+}
+
 /* -- nodes -- */
 
 static const op_def *find_op(reader *r, const text_node *n) {
@@ -318,6 +353,7 @@ static void make_node(reader *r, const text_node *text) {
       npuc_graph_insert_node_with_outputs(r->g, NULL, op, name, inputs, (int32_t)text->n_inputs, outputs, (int32_t)text->n_outputs, where);
   where->name = n->name;
   set_attributes(r, text, n);
+  read_bodies(r, text, n);
 }
 
 static void fail_undefined(reader *r, const value *v) {
@@ -343,19 +379,24 @@ static void settle_values(reader *r) {
   while (npuc_text_ok(&r->t) && npuc_map_next(r->g->values, &cursor, NULL, &item)) {
     value *v = item;
     if (is_defined(v)) continue;
-    if (v->n_uses || v->is_output)
+    if ((v->n_uses || v->is_output) && r->outer) {
+      text_capture *c = npuc_text_append(&r->t, &r->captures, sizeof *c);
+      *c = (text_capture){r->g, v, value_named(r->outer, v->name)};
+    } else if (v->n_uses || v->is_output)
       fail_undefined(r, v);
     else
       npuc_graph_remove_value(r->g, v);
   }
 }
 
-static void read_graph(reader *r) {
+/* g NULL: a part, made here. */
+static void read_graph(reader *r, graph *g) {
   text_cursor *t = &r->t;
   const char *name = npuc_text_name(t);
   if (!name) npuc_text_fail(t, NPUC_DIAG_E0420, "expected the graph's name");
   if (!npuc_text_ok(t)) return;
-  r->g = npuc_graph_create(r->m, name);
+  r->g = g ? g : npuc_graph_create(r->m, name);
+  r->g->name = npuc_intern(r->m->names, name);
   text_list outputs = {0};
   read_inputs(r);
   npuc_text_expect(t, '=');
@@ -405,7 +446,7 @@ npuc_status npuc_module_parse(diag *d, const char *name, const char *text, size_
     if (m->n_graphs && skip_function(&r)) continue;
     r.opset = NEWEST_OPSET;
     if (npuc_text_peek(&r.t) == '<') read_header(&r);
-    if (npuc_text_ok(&r.t)) read_graph(&r);
+    if (npuc_text_ok(&r.t)) read_graph(&r, NULL);
   } while (npuc_text_ok(&r.t) && npuc_text_peek(&r.t));
   if (!npuc_text_ok(&r.t)) {
     npuc_module_destroy(m);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/name_scope.h"
 #include "ir/op.h"
 #include "ir/text_read.h"
 
@@ -13,6 +14,9 @@ typedef struct writer {
   char *bytes;
   size_t n, capacity;
   text_options options;
+  arena *scratch;          /* names in bodies */
+  const name_scope *names; /* of the graph being written */
+  int depth;
 } writer;
 
 static void put_bytes(writer *w, const char *text, size_t n) {
@@ -176,12 +180,14 @@ static void put_tensor_data(writer *w, const tensor *t) {
   put(w, "}");
 }
 
+static void put_value(writer *w, const value *v) { put_name(w, npuc_name_in(w->names, v)); }
+
 static void put_declaration(writer *w, const module *m, const value *v) {
   if (v->type != DTYPE_NONE) {
     put_type(w, m, v->type, &v->shape);
     put(w, " ");
   }
-  put_name(w, v->name);
+  put_value(w, v);
 }
 
 /* -- attributes -- */
@@ -203,13 +209,28 @@ static bool is_default(const attr_field *f, const void *at) {
       return ((const float_list *)at)->count == 0;
     case ATTR_TENSOR:
       return *(const tensor *const *)at == NULL;
+    case ATTR_GRAPH:
+      return *(graph *const *)at == NULL;
     case ATTR_STRINGS:
       return ((const string_list *)at)->count == 0;
   }
   return true;
 }
 
-static void put_attribute(writer *w, const attr_field *f, const void *at) {
+static void put_graph(writer *w, const graph *g);
+
+static void put_body(writer *w, const node *n, const graph *body) {
+  const name_scope *outer = w->names;
+  name_scope inner = npuc_name_scope_body(w->scratch, outer, n, body);
+  put(w, " = ");
+  w->names = &inner;
+  w->depth++;
+  put_graph(w, body);
+  w->depth--;
+  w->names = outer;
+}
+
+static void put_attribute(writer *w, const node *n, const attr_field *f, const void *at) {
   put(w, f->name);
   switch (f->kind) {
     case ATTR_INT:
@@ -254,6 +275,9 @@ static void put_attribute(writer *w, const attr_field *f, const void *at) {
       put(w, "]");
       break;
     }
+    case ATTR_GRAPH:
+      put_body(w, n, *(graph *const *)at);
+      break;
     case ATTR_TENSOR: {
       const tensor *t = *(const tensor *const *)at;
       put(w, " = ");
@@ -273,7 +297,7 @@ static void put_attributes(writer *w, const node *n) {
     const void *at = (const char *)n->attributes + f->offset;
     if (is_default(f, at)) continue;
     put(w, separator);
-    put_attribute(w, f, at);
+    put_attribute(w, n, f, at);
     separator = ", ";
   }
   if (separator[0] == ',') put(w, ">");
@@ -285,7 +309,7 @@ static void put_values(writer *w, value *const *values, int32_t n) {
   for (int32_t i = 0; i < n; i++) {
     if (i) put(w, ", ");
     if (values[i])
-      put_name(w, values[i]->name);
+      put_value(w, values[i]);
     else
       put(w, "\"\"");
   }
@@ -338,7 +362,12 @@ static void put_location_comment(writer *w, const node *n) {
   put_comment_text(w, n->place_reason);
 }
 
+static void put_indent(writer *w) {
+  for (int i = 0; i < w->depth; i++) put(w, "   ");
+}
+
 static void put_node(writer *w, const node *n) {
+  put_indent(w);
   put(w, "   ");
   bool named_by_output = n->n_outputs && n->outputs[0] && strcmp(n->name, n->outputs[0]->name) == 0;
   if (!named_by_output) {
@@ -355,7 +384,7 @@ static void put_node(writer *w, const node *n) {
   put(w, n->op->type);
   put_attributes(w, n);
   put(w, " (");
-  put_values(w, n->inputs, n->n_inputs);
+  put_values(w, n->inputs, n->n_inputs - npuc_node_captures(n));
   put(w, ")");
   if (w->options.types) put_type_comment(w, n);
   if (w->options.locations) put_location_comment(w, n);
@@ -403,14 +432,16 @@ static void put_constants(writer *w, const graph *g) {
 static void put_graph(writer *w, const graph *g) {
   put_name(w, g->name);
   put(w, " ");
-  put_ports(w, g->module, g->inputs, g->n_inputs);
+  put_ports(w, g->module, g->inputs, g->n_inputs - (size_t)g->n_captures);
   put(w, " => ");
   put_ports(w, g->module, g->outputs, g->n_outputs);
   put(w, "\n");
   put_constants(w, g);
+  put_indent(w);
   put(w, "{\n");
   NPUC_EACH_NODE(g, n) put_node(w, n);
-  put(w, "}\n");
+  put_indent(w);
+  put(w, w->depth ? "}" : "}\n");
 }
 
 static void put_metadata(writer *w, const module *m) {
@@ -425,6 +456,14 @@ static void put_metadata(writer *w, const module *m) {
     separator = ", ";
   }
   if (npuc_map_count(m->metadata)) put(w, "]");
+}
+
+/* A part: its values keep their names. */
+static void put_part(writer *w, const graph *g) {
+  name_scope names = npuc_name_scope(g);
+  w->names = &names;
+  put_graph(w, g);
+  w->names = NULL;
 }
 
 static void put_header(writer *w, const module *m, const graph *g, bool first) {
@@ -455,16 +494,18 @@ static writer open_writer(const text_options *options) {
 
 char *npuc_module_print(arena *a, const module *m, const text_options *options) {
   writer w = open_writer(options);
+  w.scratch = a;
   for (size_t i = 0; i < m->n_graphs; i++) {
     put_header(&w, m, m->graphs[i], i == 0);
-    put_graph(&w, m->graphs[i]);
+    put_part(&w, m->graphs[i]);
   }
   return finish(&w, a);
 }
 
 char *npuc_graph_print(arena *a, const graph *g, const text_options *options) {
   writer w = open_writer(options);
-  put_graph(&w, g);
+  w.scratch = a;
+  put_part(&w, g);
   return finish(&w, a);
 }
 

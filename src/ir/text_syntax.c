@@ -4,7 +4,7 @@
  *
  *   type      float | float[] (rank unknown) | float[N,3,?,"odd name"]
  *   tensor    type name? =? { element, ... }      16-bit and 8-bit floats: integers are bit patterns, 1.5 is a value
- *   attribute name (: kind)? = literal | [literal, ...] | tensor | @parameter
+ *   attribute name (: kind)? = literal | [literal, ...] | tensor | graph | @parameter
  *   node      [label]? outputs = domain.Type <attributes>? (inputs) <attributes>?
  *   function  Name <parameter | attribute, ...>? (inputs) => (outputs) <value types>? { nodes } */
 #include <assert.h>
@@ -154,8 +154,8 @@ const tensor *npuc_text_tensor_data(text_cursor *t, dtype type, const shape *s) 
 /* -- attributes -- */
 
 static text_kind kind_of_name(const char *name) {
-  static const char *const names[] = {NULL, "int", "float", "string", "ints", "floats", "strings", "tensor"};
-  for (int k = TEXT_INT; k <= (int)TEXT_TENSOR; k++) {
+  static const char *const names[] = {NULL, "int", "float", "string", "ints", "floats", "strings", "tensor", "graph"};
+  for (int k = TEXT_INT; k <= (int)TEXT_GRAPH; k++) {
     if (strcmp(names[k], name) == 0) return (text_kind)k;
   }
   return TEXT_UNTYPED;
@@ -203,9 +203,40 @@ static void read_list(text_cursor *t, text_attribute *at) {
   at->strings = strings;
 }
 
+/* Over everything from `open` to the `close` that belongs to it. */
+static void skip_balanced(text_cursor *t, char open, char close) {
+  npuc_text_expect(t, open);
+  for (size_t depth = 1; depth && npuc_text_ok(t);) {
+    char c = npuc_text_peek(t);
+    if (c == 0) {
+      npuc_text_fail(t, NPUC_DIAG_E0420, "the text ends before '%c'", close);
+    } else if (c == '"') {
+      (void)npuc_text_string(t);
+    } else {
+      depth += (size_t)(c == open) - (size_t)(c == close);
+      t->next++;
+    }
+  }
+}
+
+/* name (inputs) => (outputs) <values>? { nodes }, behind the name. */
+static void read_graph_attribute(text_cursor *t, const text_cursor *begin, text_attribute *at) {
+  if (at->kind != TEXT_UNTYPED && at->kind != TEXT_GRAPH)
+    npuc_text_fail(t, NPUC_DIAG_E0420, "the attribute \"%s\" is a graph and declared otherwise", at->name);
+  at->kind = TEXT_GRAPH;
+  at->graph = npuc_arena_copy(t->a, begin, sizeof *begin);
+  skip_balanced(t, '(', ')');
+  npuc_text_expect(t, '=');
+  npuc_text_expect(t, '>');
+  skip_balanced(t, '(', ')');
+  if (npuc_text_peek(t) == '<') skip_balanced(t, '<', '>');
+  skip_balanced(t, '{', '}');
+}
+
 static void read_single(text_cursor *t, text_attribute *at) {
   dtype type;
   char c = npuc_text_peek(t);
+  const text_cursor begin = *t;
   const char *here = t->next;
   const char *word = c == '"' || c == '-' ? NULL : npuc_text_identifier(t);
   if (word && npuc_text_dtype(word, &type)) {
@@ -214,9 +245,17 @@ static void read_single(text_cursor *t, text_attribute *at) {
     if (at->kind != TEXT_TENSOR) npuc_text_fail(t, NPUC_DIAG_E0420, "the attribute \"%s\" is a tensor and declared otherwise", at->name);
     return;
   }
+  if (word && npuc_text_peek(t) == '(') {
+    read_graph_attribute(t, &begin, at);
+    return;
+  }
   if (word) t->next = here; /* inf, nan, or nothing that is a value */
   literal l = npuc_text_literal(t);
   if (!npuc_text_ok(t)) return;
+  if (l.kind == LITERAL_STRING && npuc_text_peek(t) == '(') {
+    read_graph_attribute(t, &begin, at);
+    return;
+  }
   if (at->kind == TEXT_UNTYPED) at->kind = l.kind == LITERAL_STRING ? TEXT_STRING : l.kind == LITERAL_INT ? TEXT_INT : TEXT_FLOAT;
   bool right = false;
   switch (at->kind) {

@@ -259,6 +259,9 @@ static void check_attribute(checker *c, const node *n, const attr_field *f) {
     case ATTR_TENSOR:
       absent = *(const tensor *const *)at == NULL;
       break;
+    case ATTR_GRAPH:
+      absent = *(graph *const *)at == NULL;
+      break;
     case ATTR_INTS: {
       const int_list *l = at;
       absent = l->count == 0 && !l->values;
@@ -311,6 +314,8 @@ static void check_node(checker *c, const node *n, arena *scratch) {
   for (int32_t i = 0; n->attributes && i < n->op->n_attributes; i++) check_attribute(c, n, &n->op->attributes[i]);
   /* Definitions rely on arity and required attributes. */
   if (c->status == NPUC_OK && n->op->verify) c->status = n->op->verify(c->d, n);
+  const graph *body;
+  for (int32_t i = 0; c->status == NPUC_OK && (body = npuc_node_body(n, i)); i++) c->status = npuc_graph_verify(c->d, body, c->after);
   if (c->status == NPUC_OK) check_inference(c, n, scratch);
   if (before != NPUC_OK) c->status = before;
 }

@@ -17,19 +17,23 @@ static npuc_status check_name(diag *d, const graph *g, map *seen, const char *ki
   return NPUC_OK;
 }
 
+static npuc_status check_graph_names(diag *d, arena *a, const graph *g) {
+  map *values = npuc_map_create(a), *nodes = npuc_map_create(a);
+  const graph *body;
+  size_t cursor = 0;
+  void *item;
+  while (npuc_map_next(g->values, &cursor, NULL, &item)) NPUC_TRY(check_name(d, g, values, "value", ((const value *)item)->name));
+  for (const node *n = g->first; n; n = n->next) {
+    NPUC_TRY(check_name(d, g, nodes, "node", n->name));
+    for (int32_t i = 0; (body = npuc_node_body(n, i)); i++) NPUC_TRY(check_graph_names(d, a, body));
+  }
+  return NPUC_OK;
+}
+
 npuc_status npuc_check_names(diag *d, const module *m) {
   npuc_status status = NPUC_OK;
   arena *a = npuc_arena_create();
-  for (size_t i = 0; i < m->n_graphs && status == NPUC_OK; i++) {
-    const graph *g = m->graphs[i];
-    map *values = npuc_map_create(a), *nodes = npuc_map_create(a);
-    size_t cursor = 0;
-    void *item;
-    while (status == NPUC_OK && npuc_map_next(g->values, &cursor, NULL, &item)) {
-      status = check_name(d, g, values, "value", ((const value *)item)->name);
-    }
-    for (const node *n = g->first; n && status == NPUC_OK; n = n->next) status = check_name(d, g, nodes, "node", n->name);
-  }
+  for (size_t i = 0; i < m->n_graphs && status == NPUC_OK; i++) status = check_graph_names(d, a, m->graphs[i]);
   npuc_arena_destroy(a);
   return status;
 }
@@ -77,6 +81,22 @@ static npuc_status report_dim(diag *d, const value *v, const char *cause) {
   return npuc_fail(d, NPUC_DIAG_E0913, &place, "the shape of \"%s\" depends on data at run time, not on the input shapes", v->name);
 }
 
+/* Inside a body there are no input dims: what is open there is what turns change, or what depends on data. */
+static npuc_status check_body_static(diag *d, const graph *body) {
+  npuc_status status = NPUC_OK;
+  const graph *inner;
+  NPUC_EACH_NODE(body, n) {
+    for (int32_t i = 0; i < n->n_outputs; i++) {
+      if (n->outputs[i] && !npuc_shape_is_static(&n->outputs[i]->shape)) status = report_dim(d, n->outputs[i], NULL);
+    }
+    for (int32_t i = 0; (inner = npuc_node_body(n, i)); i++) {
+      npuc_status one = check_body_static(d, inner);
+      if (one != NPUC_OK) status = one;
+    }
+  }
+  return status;
+}
+
 static npuc_status check_graph_static(diag *d, const graph *g) {
   arena *a = npuc_arena_create();
   causes c = {.of = NPUC_NEW_ARRAY(a, g->next_value_id, const char *)};
@@ -88,6 +108,10 @@ static npuc_status check_graph_static(diag *d, const graph *g) {
   }
   NPUC_EACH_NODE(g, n) {
     const char *cause = cause_of_inputs(&c, n);
+    for (int32_t i = 0; npuc_node_body(n, i); i++) {
+      npuc_status one = check_body_static(d, npuc_node_body(n, i));
+      if (one != NPUC_OK) status = one;
+    }
     for (int32_t i = 0; i < n->n_outputs; i++) {
       const value *v = n->outputs[i];
       if (!v) continue;

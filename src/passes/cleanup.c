@@ -20,8 +20,9 @@ npuc_status npuc_pass_cleanup(pass_context *c, graph *g, bool *out_changed) {
       diag_place place = {.part = g->name};
       return npuc_fail(c->d, NPUC_DIAG_E0501, &place, "cleanup still changes the graph after %d rounds", MAX_ROUNDS);
     }
-    changed = false;
     c->scratch = npuc_arena_create();
+    changed = npuc_sink_constants(c, g);
+    changed = npuc_inline_known_branches(c, g) || changed;
     status = npuc_fold_constants(c, g, &changed);
     if (status == NPUC_OK) status = npuc_pass_rewrite(c, g, npuc_cleanup_patterns, &changed);
     if (status == NPUC_OK) status = npuc_merge_equal(c, g, &changed);

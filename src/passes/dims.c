@@ -93,6 +93,10 @@ static void substitute_all(graph *g, const dim *bound) {
   size_t cursor = 0;
   void *item;
   while (npuc_map_next(g->values, &cursor, NULL, &item)) substitute(&((value *)item)->shape, bound);
+  graph *body;
+  NPUC_EACH_NODE(g, n) {
+    for (int32_t i = 0; (body = npuc_node_body(n, i)); i++) substitute_all(body, bound);
+  }
 }
 
 npuc_status npuc_pass_bind_dims(pass_context *c, graph *g, bool *out_changed) {

@@ -45,6 +45,8 @@ extern const pattern_set npuc_cleanup_patterns, npuc_batchnorm_patterns, npuc_ge
 
 /* -- parts of cleanup -- */
 npuc_status npuc_fold_constants(pass_context *c, graph *g, bool *out_changed);
+bool npuc_sink_constants(pass_context *c, graph *g);        /* into the bodies that read them */
+bool npuc_inline_known_branches(pass_context *c, graph *g); /* an If whose condition is constant */
 npuc_status npuc_merge_equal(pass_context *c, graph *g, bool *out_changed);
 
 /* -- weights.c: constants made from constants -- */

@@ -51,13 +51,27 @@ npuc_status npuc_pass_rewrite(pass_context *c, graph *g, pattern_set set, bool *
 
 static bool is_named(const char *asked, const char *pass) { return asked && (strcmp(asked, "all") == 0 || strcmp(asked, pass) == 0); }
 
-/* A pass that wants shapes gets them, also when it is run by itself or behind one that broke them. */
-static npuc_status run_on_graph(pass_context *c, const pass_info *pass, bool shapes_known, graph *g) {
+/* Bodies are normalized and cleaned as the graph around them is; places and forms that targets want are given outside only. */
+static bool runs_in_bodies(const pass_info *pass) {
+  return !(pass->requires & GRAPH_STATIC) && strcmp(pass->name, "bind-dims") != 0 && strcmp(pass->name, "sanitize-names") != 0;
+}
+
+static npuc_status run_pass(pass_context *c, const pass_info *pass, graph *g) {
   bool changed = false;
-  if ((pass->requires & GRAPH_SHAPES) && !shapes_known) NPUC_TRY(npuc_graph_infer(c->d, g));
+  graph *body;
+  for (node *n = g->first; n && runs_in_bodies(pass); n = n->next) {
+    for (int32_t i = 0; (body = npuc_node_body(n, i)); i++) NPUC_TRY(run_pass(c, pass, body));
+  }
   c->scratch = npuc_arena_create();
   npuc_status status = pass->run(c, g, &changed);
   npuc_arena_destroy(c->scratch);
+  return status;
+}
+
+/* A pass that wants shapes gets them, also when it is run by itself or behind one that broke them. */
+static npuc_status run_on_graph(pass_context *c, const pass_info *pass, bool shapes_known, graph *g) {
+  if ((pass->requires & GRAPH_SHAPES) && !shapes_known) NPUC_TRY(npuc_graph_infer(c->d, g));
+  npuc_status status = run_pass(c, pass, g);
   if (status == NPUC_OK) status = npuc_graph_verify(c->d, g, pass->name);
   if (status == NPUC_OK && is_named(c->options->print_after, pass->name) && c->options->print)
     c->options->print(c->options->user, pass->name, g);

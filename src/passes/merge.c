@@ -67,6 +67,8 @@ static uint64_t hash_attribute(uint64_t hash, const attr_field *f, const void *a
       return mix(hash, ((const float_list *)at)->values, (size_t)((const float_list *)at)->count * sizeof(float));
     case ATTR_TENSOR:
       return hash_tensor(hash, *(const tensor *const *)at);
+    case ATTR_GRAPH:
+      return hash;
     case ATTR_STRINGS: {
       const string_list *l = at;
       for (int32_t i = 0; i < l->count; i++) hash = mix(hash, l->values[i], strlen(l->values[i]) + 1);

@@ -158,8 +158,10 @@ npuc_status npuc_pass_sanitize_names(pass_context *c, graph *g, bool *out_change
   const char *key = map_key(g->module->arena, g), *before = npuc_map_get(g->module->metadata, key);
   for (size_t i = 0; i < g->n_inputs; i++) clean_value(c, g, g->inputs[i], &names, out_changed);
   for (size_t i = 0; i < g->n_outputs; i++) clean_value(c, g, g->outputs[i], &names, out_changed);
+  graph *body;
   NPUC_EACH_NODE(g, n) {
     clean_node(c, g, n, out_changed);
+    for (int32_t i = 0; (body = npuc_node_body(n, i)); i++) NPUC_TRY(npuc_pass_sanitize_names(c, body, out_changed));
     for (int32_t i = 0; i < n->n_inputs; i++) {
       if (n->inputs[i]) clean_value(c, g, n->inputs[i], &names, out_changed);
     }

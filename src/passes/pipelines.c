@@ -37,6 +37,8 @@ static const pipeline_step fix_shapes[] = {
 
 static const pipeline_step adapt[] = {
     {"infer-shapes", "a stage file may have been edited by hand"},
+    {"unroll-loops", "before legalize: no target has loops, and what a turn does may run on the NPU"},
+    {"cleanup", "numbers of turns and slices are constants now"},
     {"legalize", "one form for each function"},
     {"fold-scale", "divisions and subtractions are multiplications and additions now"},
     {"cleanup", "reshapes that meet, transposed weights, dead code"},

@@ -107,6 +107,10 @@ static json_t *attribute_json(const module *m, const attr_field *f, const char *
       const tensor *t = *(const tensor *const *)(const void *)at;
       return t ? tensor_json(m, t) : NULL;
     }
+    case ATTR_GRAPH: {
+      const graph *body = *(graph *const *)(const void *)at;
+      return body ? npuc_json_text(body->name) : NULL;
+    }
     case ATTR_STRINGS:
       return strings_json((const string_list *)(const void *)at);
   }

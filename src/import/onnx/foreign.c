@@ -117,6 +117,9 @@ static onnx_attribute literal_of(onnx_source *s, const text_attribute *t) {
       a.type = ONNX_STRINGS;
       a.strings = (string_list){names_of(s, t->strings, t->count), (int32_t)t->count};
       break;
+    case TEXT_GRAPH: /* no form has one; refused as a graph without a scope */
+      a.type = ONNX_GRAPH;
+      break;
     case TEXT_INTS:
     case TEXT_UNTYPED:
       a.type = ONNX_INTS;

@@ -109,7 +109,7 @@ static npuc_status add_initializers(onnx_source *s, const graph_record *record) 
     NPUC_TRY(npuc_onnx_tensor(s, record->initializers[i], NULL, &t, &name));
     if (!name[0]) return npuc_fail(s->d, NPUC_DIAG_E0417, NULL, "initializer %zu has no name", i);
     value *known;
-    if (npuc_onnx_find(s, name, &known)) return fail_duplicate(s, name, "an initializer");
+    if (npuc_onnx_find_own(s->scope, name, &known)) return fail_duplicate(s, name, "an initializer");
     npuc_onnx_check_finite(s, name, &t);
     npuc_onnx_bind(s, name, npuc_graph_add_constant(s->g, name, &t));
   }
@@ -124,7 +124,7 @@ static npuc_status add_inputs(onnx_source *s, const graph_record *record) {
     diag_place place = {.part = s->g->name, .node = v.name};
     if (!v.name[0]) return npuc_fail(s->d, NPUC_DIAG_E0417, NULL, "input %zu has no name", i);
     value *known = NULL;
-    (void)npuc_onnx_find(s, v.name, &known);
+    (void)npuc_onnx_find_own(s->scope, v.name, &known);
     if (known && known->constant) { /* before IR version 4 every initializer was an input too */
       n_overridable += s->ir_version >= 4;
       continue;
@@ -132,11 +132,12 @@ static npuc_status add_inputs(onnx_source *s, const graph_record *record) {
     if (known) return fail_duplicate(s, v.name, "an input");
     if (v.has_type && !v.is_tensor)
       return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the input is no tensor (a sequence, map, optional or sparse tensor)");
-    if (v.type == DTYPE_NONE || npuc_dtype_bits(v.type) == 0) {
+    bool is_body = s->scope->parent != NULL;
+    if ((v.type == DTYPE_NONE && !is_body) || (v.type != DTYPE_NONE && npuc_dtype_bits(v.type) == 0)) {
       return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the input's element type is %s",
                        v.type == DTYPE_STRING ? "string" : "not given or unknown");
     }
-    for (int32_t k = 0; k < v.shape.rank; k++) {
+    for (int32_t k = 0; k < v.shape.rank && !is_body; k++) {
       if (v.shape.dims[k] == DIM_UNKNOWN) v.shape.dims[k] = npuc_module_fresh_symbol(s->m);
     }
     npuc_onnx_bind(s, v.name, npuc_graph_add_input(s->g, v.name, v.type, &v.shape));
@@ -148,8 +149,13 @@ static npuc_status add_inputs(onnx_source *s, const graph_record *record) {
 }
 
 static npuc_status define_output(onnx_source *s, const onnx_node *n, const char *name, value **out_value) {
-  if (npuc_onnx_find(s, name, out_value))
+  if (npuc_onnx_find_own(s->scope, name, out_value))
     return npuc_onnx_fail(s, n, NPUC_DIAG_E0416, NULL, "the output '%s' is already defined elsewhere: each value is assigned once", name);
+  for (const onnx_scope *outer = s->scope->parent; outer; outer = outer->parent) {
+    if (npuc_onnx_find_own(outer, name, out_value))
+      return npuc_onnx_fail(s, n, NPUC_DIAG_E0416, NULL,
+                            "the output '%s' is already defined in a graph around this one: names may not be hidden", name);
+  }
   value *promised = s->scope->promised ? npuc_map_get(s->scope->promised, name) : NULL;
   *out_value = promised ? promised : npuc_graph_add_value(s->g, npuc_onnx_inner_name(s, name), DTYPE_NONE, NULL);
   npuc_onnx_bind(s, name, *out_value);
@@ -186,7 +192,7 @@ static npuc_status apply_infos(onnx_source *s, const graph_record *record) {
     value_info info;
     NPUC_TRY(read_info(s, i < record->n_infos ? record->infos[i] : record->outputs[i - record->n_infos], &info));
     value *v = NULL;
-    if (!npuc_onnx_find(s, info.name, &v) || v->constant || v->is_input || !info.is_tensor) continue;
+    if (!npuc_onnx_find_own(s->scope, info.name, &v) || !v || v->constant || v->is_input || !info.is_tensor) continue;
     v->type = info.type;
     v->shape = info.shape;
   }
@@ -246,20 +252,22 @@ static npuc_status add_nodes(onnx_source *s, const graph_record *record) {
 }
 
 static npuc_status add_outputs(onnx_source *s, const graph_record *record) {
-  if (record->n_outputs == 0) return npuc_fail(s->d, NPUC_DIAG_E0301, NULL, "the graph '%s' has no outputs", s->g->name);
+  if (record->n_outputs == 0 && !s->scope->parent)
+    return npuc_fail(s->d, NPUC_DIAG_E0301, NULL, "the graph '%s' has no outputs", s->g->name);
   for (size_t i = 0; i < record->n_outputs; i++) {
     value_info info;
     NPUC_TRY(read_info(s, record->outputs[i], &info));
     diag_place place = {.part = s->g->name, .node = info.name};
     value *v;
-    if (!npuc_onnx_find(s, info.name, &v)) {
+    if (!npuc_onnx_find(s, info.name, &v) || !v) {
       const char *near = npuc_onnx_nearest(s, info.name);
       return npuc_fail(s->d, NPUC_DIAG_E0417, &place, "the graph's output '%s' is defined nowhere%s%s%s", info.name,
                        near ? " (nearest: '" : "", near ? near : "", near ? "')" : "");
     }
     if (info.has_type && !info.is_tensor)
       return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the output is no tensor (a sequence, map, optional or sparse tensor)");
-    if (v->is_output) return fail_duplicate(s, info.name, "an output");
+    if (v->is_output && !s->scope->parent) return fail_duplicate(s, info.name, "an output");
+    if (v->is_output) v = npuc_graph_insert_node(s->g, NULL, npuc_op(OP_IDENTITY), v->name, &v, 1, 1, NULL)->outputs[0];
     npuc_graph_add_output(s->g, v);
   }
   return NPUC_OK;
@@ -348,11 +356,10 @@ static npuc_status gather(onnx_source *s, pb_reader message, graph_record *recor
   return npuc_pb_finish(&r, s->d, "GraphProto");
 }
 
-npuc_status npuc_onnx_graph(onnx_source *s, pb_reader message) {
+static npuc_status read_graph(onnx_source *s, pb_reader message) {
   graph_record record = {0};
   NPUC_TRY(gather(s, message, &record));
-  s->g = npuc_graph_create(s->m, record.name[0] ? record.name : "main");
-  s->scope = npuc_onnx_scope(s, s->g, NULL);
+  if (record.name[0]) s->g->name = record.name;
   NPUC_TRY(add_initializers(s, &record));
   NPUC_TRY(add_inputs(s, &record));
   NPUC_TRY(add_nodes(s, &record));
@@ -360,4 +367,25 @@ npuc_status npuc_onnx_graph(onnx_source *s, pb_reader message) {
   for (size_t i = 0; i < record.n_annotations; i++) NPUC_TRY(read_annotation(s, record.annotations[i]));
   remove_annotation_tensors(s);
   return npuc_graph_sort(s->d, s->g);
+}
+
+npuc_status npuc_onnx_graph(onnx_source *s, pb_reader message) {
+  s->g = npuc_graph_create(s->m, "main");
+  s->scope = npuc_onnx_scope(s, s->g, NULL);
+  return read_graph(s, message);
+}
+
+npuc_status npuc_onnx_body(onnx_source *s, onnx_attribute *a, onnx_scope **out_scope) {
+  graph *g = s->g;
+  onnx_scope *scope = s->scope;
+  map *tensors = s->annotation_tensors;
+  s->g = a->body = npuc_body_create(s->m, a->name);
+  s->scope = *out_scope = npuc_onnx_scope(s, s->g, a->scope->frame);
+  s->scope->parent = a->scope;
+  s->annotation_tensors = npuc_map_create(s->scratch);
+  npuc_status status = read_graph(s, a->graph);
+  s->g = g;
+  s->scope = scope;
+  s->annotation_tensors = tensors;
+  return status;
 }

@@ -141,6 +141,10 @@ npuc_status npuc_onnx_parse_attribute(onnx_source *s, const onnx_node *n, pb_rea
       case ATTRIBUTE_STRINGS:
         if (a->type == ONNX_STRINGS) a->strings.values[a->strings.count++] = npuc_onnx_text(s, &r, &f);
         break;
+      case ATTRIBUTE_G:
+        a->graph = npuc_pb_message(&r, &f);
+        a->scope = s->scope;
+        break;
       case ATTRIBUTE_REF_NAME:
         reference = npuc_onnx_text(s, &r, &f);
         break;
@@ -285,6 +289,8 @@ static onnx_attribute_type type_of_kind(attr_kind kind) {
       return ONNX_TENSOR;
     case ATTR_STRINGS:
       return ONNX_STRINGS;
+    case ATTR_GRAPH:
+      return ONNX_GRAPH;
   }
   return ONNX_UNDEFINED;
 }
@@ -321,6 +327,9 @@ static void store_attribute(module *m, const attr_field *field, const onnx_attri
       break;
     case ATTR_TENSOR:
       *(const tensor **)to = a->t;
+      break;
+    case ATTR_GRAPH:
+      *(graph **)to = a->body;
       break;
     case ATTR_STRINGS:
       *(string_list *)to =
@@ -384,19 +393,29 @@ static npuc_status fail_unknown_operator(onnx_source *s, const onnx_node *n) {
   return status;
 }
 
-/* A graph inside a node is refused before the operator is looked up: it is what the user must get rid of. */
-static npuc_status check_no_subgraph(onnx_source *s, const onnx_node *n) {
-  static const char *const with_graphs[] = {"If", "Loop", "Scan", "SequenceMap"};
+/* Graphs of operators that the table does not know are named before the operator is: they are what the user must get rid of. */
+static npuc_status check_graphs(onnx_source *s, const onnx_node *n, const op_def *op) {
   for (size_t i = 0; i < n->n_attributes; i++) {
-    onnx_attribute_type t = n->attributes[i].type;
-    if (t == ONNX_GRAPH || t == ONNX_GRAPHS) {
-      return npuc_onnx_fail(s, n, NPUC_DIAG_E0309, n->attributes[i].name, "the attribute '%s' is a subgraph", n->attributes[i].name);
-    }
-  }
-  for (size_t i = 0; i < sizeof with_graphs / sizeof *with_graphs && !n->domain[0]; i++) {
-    if (strcmp(n->type, with_graphs[i]) == 0) return npuc_onnx_fail(s, n, NPUC_DIAG_E0309, NULL, "%s needs a subgraph", n->type);
+    const onnx_attribute *a = &n->attributes[i];
+    const attr_field *field = op ? npuc_op_attribute(op, a->name) : NULL;
+    bool known = a->type == ONNX_GRAPH && field && field->kind == ATTR_GRAPH && a->scope;
+    if ((a->type == ONNX_GRAPH || a->type == ONNX_GRAPHS) && !known)
+      return npuc_onnx_fail(s, n, NPUC_DIAG_E0309, a->name, "the attribute '%s' is a subgraph", a->name);
   }
   return NPUC_OK;
+}
+
+/* Each in a scope of its own; `out_scopes` has room for one for each attribute. */
+static npuc_status read_bodies(onnx_source *s, onnx_node *n, onnx_scope **out_scopes) {
+  for (size_t i = 0; i < n->n_attributes; i++) {
+    if (n->attributes[i].type == ONNX_GRAPH) NPUC_TRY(npuc_onnx_body(s, &n->attributes[i], &out_scopes[i]));
+  }
+  return NPUC_OK;
+}
+
+/* Loop's first two inputs may be left out; what it carries stands behind them all the same. */
+static void pad_inputs(onnx_source *s, onnx_node *n, const op_def *op) {
+  if (op->id == OP_LOOP && n->n_inputs < 2) npuc_onnx_set_input(s, n, 1, NULL);
 }
 
 static const location *location_of(onnx_source *s, const onnx_node *n) {
@@ -410,14 +429,28 @@ static const location *location_of(onnx_source *s, const onnx_node *n) {
 npuc_status npuc_onnx_add_node(onnx_source *s, onnx_node *n) {
   if (s->names_no_opset && !n->domain[0])
     return npuc_onnx_fail(s, n, NPUC_DIAG_E0303, NULL, "the file does not say which opset of the default domain its nodes follow");
-  NPUC_TRY(check_no_subgraph(s, n));
   const op_def *op = npuc_op_find(n->domain, n->type);
+  NPUC_TRY(check_graphs(s, n, op));
   if (!op) return fail_unknown_operator(s, n);
+  size_t n_scopes = n->n_attributes;
+  onnx_scope **scopes = NPUC_NEW_ARRAY(s->scratch, n_scopes, onnx_scope *);
+  NPUC_TRY(read_bodies(s, n, scopes));
+  pad_inputs(s, n, op);
+  for (size_t i = 0; op->id == OP_SCAN && s->opset < 9 && i < n_scopes; i++) {
+    if (!scopes[i]) continue;
+    NPUC_TRY(npuc_onnx_upgrade_scan(s, n, scopes[i]));
+    break;
+  }
   node *added = npuc_graph_insert_node_with_outputs(s->g, NULL, op, npuc_onnx_label(n), n->inputs, n->n_inputs, n->outputs, n->n_outputs,
                                                     location_of(s, n));
   added->place = n->place;
   added->place_reason = n->place_reason;
   NPUC_TRY(set_attributes(s, n, op, added->attributes));
+  for (size_t i = 0; i < n_scopes; i++) {
+    const onnx_scope *inside = scopes[i];
+    for (size_t k = 0; inside && k < inside->n_captures; k++)
+      npuc_body_capture(added, inside->g, inside->captures[k].inner, inside->captures[k].outer);
+  }
   const onnx_attribute *axis = npuc_onnx_attribute(n, "axis");
   if (s->opset < 13 && (node_is(added, OP_SOFTMAX) || node_is(added, OP_LOGSOFTMAX) || node_is(added, OP_HARDMAX))) {
     s->softmaxes =

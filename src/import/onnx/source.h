@@ -21,6 +21,9 @@ typedef struct onnx_attribute {
   float_list floats;
   string_list strings;
   const tensor *t;
+  pb_reader graph;   /* ONNX_GRAPH */
+  onnx_scope *scope; /* what its names mean, where it is written */
+  graph *body;       /* once read */
 } onnx_attribute;
 
 typedef struct onnx_node {
@@ -62,9 +65,16 @@ typedef struct onnx_frame {
   int depth;
 } onnx_frame;
 
-/* What names mean: in the main graph, or in the body of a function, whose names are its own. */
+typedef struct onnx_capture {
+  value *inner, *outer;
+} onnx_capture;
+
+/* What names mean: in a graph, which sees those around it, or in the body of a function, whose names are its own. */
 struct onnx_scope {
   graph *g;
+  onnx_scope *parent;     /* of a body: the scope around it */
+  onnx_capture *captures; /* of a body: what it reads of the graphs around it */
+  size_t n_captures, captures_capacity;
   map *names;              /* -> scope_entry (scope.c) */
   map *promised;           /* of a call: formal output -> the caller's value, defined by the node that makes it */
   const onnx_frame *frame; /* NULL: not in a function */
@@ -130,6 +140,8 @@ npuc_status npuc_onnx_external(onnx_source *s, const char *tensor_name, const ex
 void npuc_onnx_check_finite(onnx_source *s, const char *name, const tensor *t);
 
 npuc_status npuc_onnx_graph(onnx_source *s, pb_reader message) NPUC_MUST_USE;
+/* A graph inside a node. */
+npuc_status npuc_onnx_body(onnx_source *s, onnx_attribute *a, onnx_scope **out_scope) NPUC_MUST_USE;
 /* Nodes with meanings of the present scope, into the present graph. */
 npuc_status npuc_onnx_nodes(onnx_source *s, const pb_reader *messages, size_t n) NPUC_MUST_USE;
 /* The same from text. */
@@ -151,7 +163,9 @@ void npuc_onnx_foreign_ports(onnx_source *s, onnx_function *f);
 onnx_scope *npuc_onnx_scope(onnx_source *s, graph *g, const onnx_frame *frame);
 /* v NULL: the name stands for an input that the caller left out. */
 void npuc_onnx_bind(onnx_source *s, const char *name, value *v);
-/* Whether the present scope has the name. */
+/* Whether the scope itself defines the name. */
+bool npuc_onnx_find_own(const onnx_scope *scope, const char *name, value **out_value);
+/* Whether the present scope has the name or can reach it: a value of a graph around the present one becomes a capture. */
 bool npuc_onnx_find(onnx_source *s, const char *name, value **out_value);
 /* A defined name that looks like it, or NULL. */
 const char *npuc_onnx_nearest(onnx_source *s, const char *name);
@@ -171,6 +185,8 @@ const onnx_attribute *npuc_onnx_parameter(const onnx_source *s, const char *name
 npuc_status npuc_onnx_upgrade(onnx_source *s, onnx_node *n) NPUC_MUST_USE;
 /* The same for opsets 1 to 6, as far as 7's form. */
 npuc_status npuc_onnx_upgrade_early(onnx_source *s, onnx_node *n) NPUC_MUST_USE;
+/* Scan of opset 8, its body read; `inside` is the body's scope. */
+npuc_status npuc_onnx_upgrade_scan(onnx_source *s, onnx_node *n, onnx_scope *inside) NPUC_MUST_USE;
 /* What can only be upgraded when ranks are known. Infers the graph when there is such a node. */
 npuc_status npuc_onnx_upgrade_inferred(onnx_source *s) NPUC_MUST_USE;
 

@@ -32,58 +32,58 @@ static int64_t ir_version_of(int64_t opset) {
   return versions[opset - ONNX_OLDEST_WRITTEN];
 }
 
-static void plan_operators(onnx_target *t) {
-  t->opset = ONNX_OLDEST_WRITTEN;
-  for (const node *n = t->g->first; n; n = n->next) {
+static void plan_operators(onnx_target *t, const graph *g) {
+  for (const node *n = g->first; n; n = n->next) {
     if (n->op->domain[0] == '\0') {
       need_for_node(t, n);
     } else {
       t->has_npuc = true;
       t->uses_op[n->op->id] = true;
     }
+    for (int32_t i = 0; npuc_node_body(n, i); i++) plan_operators(t, npuc_node_body(n, i));
   }
   size_t cursor = 0;
   const char *name;
   void *v;
-  while (npuc_map_next(t->g->values, &cursor, &name, &v)) need_for_type(t, ((const value *)v)->type);
+  while (npuc_map_next(g->values, &cursor, &name, &v)) need_for_type(t, ((const value *)v)->type);
 }
 
-static const char *free_name(onnx_target *t, map *taken, const char *base, const char *suffix) {
+static const char *free_name(onnx_target *t, const graph *g, map *taken, const char *base, const char *suffix) {
   const char *name = npuc_arena_printf(t->scratch, "%s%s", base, suffix);
-  for (unsigned i = 1; npuc_graph_value(t->g, name) || npuc_map_get(taken, name); i++)
+  for (unsigned i = 1; npuc_graph_value(g, name) || npuc_map_get(taken, name); i++)
     name = npuc_arena_printf(t->scratch, "%s%s_%u", base, suffix, i);
   npuc_map_put(taken, name, t);
   return name;
 }
 
 /* Constants, then inputs, then the nodes' outputs in order: the order that reading the file gives them again, so that a file read and written is the same bytes. */
-static void order_values(onnx_target *t) {
-  const graph *g = t->g;
-  t->values = NPUC_NEW_ARRAY(t->scratch, npuc_map_count(g->values), const value *);
+static void order_values(onnx_target *t, graph_target *target) {
+  const graph *g = target->g;
+  target->values = NPUC_NEW_ARRAY(t->scratch, npuc_map_count(g->values), const value *);
   size_t cursor = 0;
   const char *name;
   void *item;
   while (npuc_map_next(g->values, &cursor, &name, &item)) {
-    if (((const value *)item)->constant) t->values[t->n_values++] = item;
+    if (((const value *)item)->constant) target->values[target->n_values++] = item;
   }
-  for (size_t i = 0; i < g->n_inputs; i++) t->values[t->n_values++] = g->inputs[i];
+  for (size_t i = 0; i < g->n_inputs; i++) target->values[target->n_values++] = g->inputs[i];
   for (const node *n = g->first; n; n = n->next) {
     for (int32_t i = 0; i < n->n_outputs; i++) {
-      if (n->outputs[i]) t->values[t->n_values++] = n->outputs[i];
+      if (n->outputs[i]) target->values[target->n_values++] = n->outputs[i];
     }
   }
 }
 
-static npuc_status plan_values(onnx_target *t) {
+static npuc_status plan_values(onnx_target *t, graph_target *target) {
   map *taken = npuc_map_create(t->scratch);
-  order_values(t);
-  t->plans = NPUC_NEW_ARRAY(t->scratch, t->g->next_value_id, value_plan);
-  for (size_t i = 0; i < t->n_values; i++) {
-    const value *v = t->values[i];
-    value_plan *plan = &t->plans[v->id];
+  order_values(t, target);
+  target->plans = NPUC_NEW_ARRAY(t->scratch, target->g->next_value_id, value_plan);
+  for (size_t i = 0; i < target->n_values; i++) {
+    const value *v = target->values[i];
+    value_plan *plan = &target->plans[v->id];
     if (v->quant) {
-      plan->scale_name = free_name(t, taken, v->name, "_scale");
-      plan->zero_point_name = free_name(t, taken, v->name, "_zero_point");
+      plan->scale_name = free_name(t, target->g, taken, v->name, "_scale");
+      plan->zero_point_name = free_name(t, target->g, taken, v->name, "_zero_point");
     }
     if (!v->constant || (!v->n_uses && !v->is_output && !v->quant)) continue;
     plan->written = true;
@@ -94,6 +94,30 @@ static npuc_status plan_values(onnx_target *t) {
     }
   }
   return NPUC_OK;
+}
+
+static npuc_status plan_graph(onnx_target *t, const graph *g, name_scope names, graph_target **out_target);
+
+static npuc_status plan_bodies(onnx_target *t, graph_target *target) {
+  NPUC_EACH_NODE(target->g, n) {
+    const graph *body;
+    graph_target **at = NULL;
+    for (int32_t i = 0; (body = npuc_node_body(n, i)); i++) {
+      if (!target->bodies) target->bodies = NPUC_NEW_ARRAY(t->scratch, target->g->next_node_id, graph_target *);
+      if (!at) at = &target->bodies[n->id];
+      NPUC_TRY(plan_graph(t, body, npuc_name_scope_body(t->scratch, &target->names, n, body), at));
+      at = &(*at)->next;
+    }
+  }
+  return NPUC_OK;
+}
+
+static npuc_status plan_graph(onnx_target *t, const graph *g, name_scope names, graph_target **out_target) {
+  graph_target *target = *out_target = NPUC_NEW(t->scratch, graph_target);
+  target->g = g;
+  target->names = names;
+  NPUC_TRY(plan_values(t, target));
+  return plan_bodies(t, target);
 }
 
 /* -- tensors -- */
@@ -134,11 +158,11 @@ void npuc_onnx_put_tensor(pb_writer *w, uint32_t number, const char *name, const
   npuc_pb_end(w);
 }
 
-static void put_initializers(const onnx_target *t, pb_writer *w) {
-  for (size_t i = 0; i < t->n_values; i++) {
-    const value *v = t->values[i];
-    const value_plan *plan = &t->plans[v->id];
-    if (plan->written) npuc_onnx_put_tensor(w, GRAPH_INITIALIZER, v->name, v->constant, plan, v);
+static void put_initializers(const graph_target *g, pb_writer *w) {
+  for (size_t i = 0; i < g->n_values; i++) {
+    const value *v = g->values[i];
+    const value_plan *plan = &g->plans[v->id];
+    if (plan->written) npuc_onnx_put_tensor(w, GRAPH_INITIALIZER, npuc_name_in(&g->names, v), v->constant, plan, v);
     if (v->quant) {
       npuc_onnx_put_tensor(w, GRAPH_INITIALIZER, plan->scale_name, &v->quant->scale, NULL, NULL);
       npuc_onnx_put_tensor(w, GRAPH_INITIALIZER, plan->zero_point_name, &v->quant->zero_point, NULL, NULL);
@@ -158,9 +182,9 @@ static void put_shape(const onnx_target *t, pb_writer *w, const shape *s) {
   npuc_pb_end(w);
 }
 
-static void put_value_info(const onnx_target *t, pb_writer *w, uint32_t number, const value *v) {
+static void put_value_info(const onnx_target *t, const graph_target *g, pb_writer *w, uint32_t number, const value *v) {
   npuc_pb_begin(w, number);
-  npuc_pb_put_text(w, INFO_NAME, v->name);
+  npuc_pb_put_text(w, INFO_NAME, npuc_name_in(&g->names, v));
   npuc_pb_begin(w, INFO_TYPE);
   npuc_pb_begin(w, TYPE_TENSOR);
   npuc_pb_put_int(w, TENSOR_TYPE_ELEMENT, (int64_t)v->type);
@@ -171,35 +195,36 @@ static void put_value_info(const onnx_target *t, pb_writer *w, uint32_t number, 
   npuc_pb_end(w);
 }
 
-static void put_value_infos(const onnx_target *t, pb_writer *w) {
-  for (size_t i = 0; i < t->n_values; i++) {
-    const value *v = t->values[i];
-    if (v->producer && !v->is_output && v->type != DTYPE_NONE) put_value_info(t, w, GRAPH_VALUE_INFO, v);
+static void put_value_infos(const onnx_target *t, const graph_target *g, pb_writer *w) {
+  for (size_t i = 0; i < g->n_values; i++) {
+    const value *v = g->values[i];
+    if (v->producer && !v->is_output && v->type != DTYPE_NONE) put_value_info(t, g, w, GRAPH_VALUE_INFO, v);
   }
 }
 
-static void put_annotations(const onnx_target *t, pb_writer *w) {
-  for (size_t i = 0; i < t->n_values; i++) {
-    const value *v = t->values[i];
+static void put_annotations(const graph_target *g, pb_writer *w) {
+  for (size_t i = 0; i < g->n_values; i++) {
+    const value *v = g->values[i];
     if (!v->quant) continue;
     npuc_pb_begin(w, GRAPH_ANNOTATION);
-    npuc_pb_put_text(w, ANNOTATION_TENSOR, v->name);
-    npuc_onnx_put_entry(w, ANNOTATION_PARAMETERS, "SCALE_TENSOR", t->plans[v->id].scale_name);
-    npuc_onnx_put_entry(w, ANNOTATION_PARAMETERS, "ZERO_POINT_TENSOR", t->plans[v->id].zero_point_name);
+    npuc_pb_put_text(w, ANNOTATION_TENSOR, npuc_name_in(&g->names, v));
+    npuc_onnx_put_entry(w, ANNOTATION_PARAMETERS, "SCALE_TENSOR", g->plans[v->id].scale_name);
+    npuc_onnx_put_entry(w, ANNOTATION_PARAMETERS, "ZERO_POINT_TENSOR", g->plans[v->id].zero_point_name);
     npuc_pb_end(w);
   }
 }
 
 /* -- the model -- */
-static void put_graph(const onnx_target *t, pb_writer *w) {
-  npuc_pb_begin(w, MODEL_GRAPH);
-  for (const node *n = t->g->first; n; n = n->next) npuc_onnx_put_node(t, w, n);
-  npuc_pb_put_text(w, GRAPH_NAME, t->g->name);
-  put_initializers(t, w);
-  for (size_t i = 0; i < t->g->n_inputs; i++) put_value_info(t, w, GRAPH_INPUT, t->g->inputs[i]);
-  for (size_t i = 0; i < t->g->n_outputs; i++) put_value_info(t, w, GRAPH_OUTPUT, t->g->outputs[i]);
-  put_value_infos(t, w);
-  put_annotations(t, w);
+void npuc_onnx_put_graph(const onnx_target *t, const graph_target *target, pb_writer *w, uint32_t number) {
+  const graph *g = target->g;
+  npuc_pb_begin(w, number);
+  for (const node *n = g->first; n; n = n->next) npuc_onnx_put_node(t, target, w, n);
+  npuc_pb_put_text(w, GRAPH_NAME, g->name);
+  put_initializers(target, w);
+  for (size_t i = 0; i < g->n_inputs - (size_t)g->n_captures; i++) put_value_info(t, target, w, GRAPH_INPUT, g->inputs[i]);
+  for (size_t i = 0; i < g->n_outputs; i++) put_value_info(t, target, w, GRAPH_OUTPUT, g->outputs[i]);
+  put_value_infos(t, target, w);
+  put_annotations(target, w);
   npuc_pb_end(w);
 }
 
@@ -214,7 +239,7 @@ static npuc_status emit_model(void *user, pb_writer *w) {
   const onnx_target *t = user;
   npuc_pb_put_int(w, MODEL_IR_VERSION, ir_version_of(t->opset));
   npuc_pb_put_text(w, MODEL_PRODUCER_NAME, "npuc");
-  put_graph(t, w);
+  npuc_onnx_put_graph(t, t->part, w, MODEL_GRAPH);
   npuc_onnx_put_opset(w, MODEL_OPSET_IMPORT, "", t->opset);
   if (t->has_npuc) npuc_onnx_put_opset(w, MODEL_OPSET_IMPORT, "npuc", 1);
   size_t cursor = 0;
@@ -228,10 +253,12 @@ static npuc_status emit_model(void *user, pb_writer *w) {
 
 static npuc_status write_target(onnx_target *t, const char *path) {
   enum { MAX_BYTES = 0x7fffffff };
-  if (t->g->n_outputs == 0) return npuc_fail(t->d, NPUC_DIAG_E0314, NULL, "the graph '%s' has no outputs", t->g->name);
-  plan_operators(t);
+  const graph *g = t->m->graphs[0];
+  if (g->n_outputs == 0) return npuc_fail(t->d, NPUC_DIAG_E0314, NULL, "the graph '%s' has no outputs", g->name);
+  t->opset = ONNX_OLDEST_WRITTEN;
+  plan_operators(t, g);
   if (t->opset > ONNX_NEWEST_OPSET) return npuc_fail(t->d, NPUC_DIAG_E0314, NULL, "it needs opset %lld", (long long)t->opset);
-  NPUC_TRY(plan_values(t));
+  NPUC_TRY(plan_graph(t, g, npuc_name_scope(g), &t->part));
   NPUC_TRY(npuc_onnx_plan_functions(t));
   file_writer *file;
   NPUC_TRY(npuc_writer_create(t->d, path, &file));
@@ -247,7 +274,7 @@ npuc_status npuc_onnx_write(diag *d, const module *m, const char *path, const on
     return npuc_fail(d, NPUC_DIAG_E0314, &place, "the module has %zu parts; each part is a file of its own", m->n_graphs);
   }
   const char *outer_file = npuc_diag_set_file(d, path);
-  onnx_target t = {.d = d, .m = m, .g = m->graphs[0], .weights = weights, .scratch = npuc_arena_create()};
+  onnx_target t = {.d = d, .m = m, .weights = weights, .scratch = npuc_arena_create()};
   npuc_status status = write_target(&t, path);
   npuc_arena_destroy(t.scratch);
   npuc_diag_set_file(d, outer_file);

@@ -34,13 +34,15 @@ bool npuc_onnx_is_default(const attr_field *field, const void *attributes) {
       return ((const float_list *)at)->count == 0;
     case ATTR_TENSOR:
       return *(const tensor *const *)at == NULL;
+    case ATTR_GRAPH:
+      return *(graph *const *)at == NULL;
     case ATTR_STRINGS:
       return ((const string_list *)at)->count == 0;
   }
   return false;
 }
 
-static void put_attribute(pb_writer *w, const attr_field *field, const void *attributes) {
+static void put_attribute(const onnx_target *t, const graph_target *body, pb_writer *w, const attr_field *field, const void *attributes) {
   const void *at = field_at(field, attributes);
   if (field->kind == ATTR_TENSOR && !*(const tensor *const *)at) return;
   onnx_attribute_type type = ONNX_UNDEFINED;
@@ -61,6 +63,10 @@ static void put_attribute(pb_writer *w, const attr_field *field, const void *att
       type = ONNX_STRING;
       break;
     }
+    case ATTR_GRAPH:
+      npuc_onnx_put_graph(t, body, w, ATTRIBUTE_G);
+      type = ONNX_GRAPH;
+      break;
     case ATTR_TENSOR:
       npuc_onnx_put_tensor(w, ATTRIBUTE_T, NULL, *(const tensor *const *)at, NULL, NULL);
       type = ONNX_TENSOR;
@@ -97,17 +103,22 @@ static void put_metadata(pb_writer *w, const node *n) {
   }
 }
 
-void npuc_onnx_put_node(const onnx_target *t, pb_writer *w, const node *n) {
-  (void)t;
+static void put_name(const graph_target *g, pb_writer *w, uint32_t number, const value *v) {
+  npuc_pb_put_text(w, number, v ? npuc_name_in(&g->names, v) : "");
+}
+
+void npuc_onnx_put_node(const onnx_target *t, const graph_target *g, pb_writer *w, const node *n) {
+  const graph_target *body = g->bodies ? g->bodies[n->id] : NULL;
   npuc_pb_begin(w, GRAPH_NODE);
-  for (int32_t i = 0; i < n->n_inputs; i++) npuc_pb_put_text(w, NODE_INPUT, n->inputs[i] ? n->inputs[i]->name : "");
-  for (int32_t i = 0; i < n->n_outputs; i++) npuc_pb_put_text(w, NODE_OUTPUT, n->outputs[i] ? n->outputs[i]->name : "");
+  for (int32_t i = 0; i < n->n_inputs - npuc_node_captures(n); i++) put_name(g, w, NODE_INPUT, n->inputs[i]);
+  for (int32_t i = 0; i < n->n_outputs; i++) put_name(g, w, NODE_OUTPUT, n->outputs[i]);
   npuc_pb_put_text(w, NODE_NAME, n->name);
   npuc_pb_put_text(w, NODE_OP_TYPE, n->op->type);
   bool own = n->op->domain[0] != '\0';
   for (int32_t i = 0; i < n->op->n_attributes; i++) {
     const attr_field *field = &n->op->attributes[i];
-    if (own || field->required || !npuc_onnx_is_default(field, n->attributes)) put_attribute(w, field, n->attributes);
+    if (own || field->required || !npuc_onnx_is_default(field, n->attributes)) put_attribute(t, body, w, field, n->attributes);
+    if (field->kind == ATTR_GRAPH && body) body = body->next;
   }
   if (own) npuc_pb_put_text(w, NODE_DOMAIN, n->op->domain);
   put_metadata(w, n);

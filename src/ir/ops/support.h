@@ -29,6 +29,9 @@
 #define FIELD_TENSOR(type, field, text) \
   { .name = #field, .kind = ATTR_TENSOR, .offset = offsetof(type, field), .doc = (text) }
 
+#define FIELD_GRAPH(type, field, text) \
+  { .name = #field, .kind = ATTR_GRAPH, .offset = offsetof(type, field), .required = true, .doc = (text) }
+
 /* Members of an op_def that come from a named array. */
 #define PORTS_IN(array, least) .inputs = (array), .n_inputs = COUNT_OF(array), .min_inputs = (least)
 #define PORTS_OUT(array, least) .outputs = (array), .n_outputs = COUNT_OF(array), .min_outputs = (least)

@@ -87,3 +87,118 @@ m (float[2] x) => (float[2] y, float[2] z) {
 One (x) => (y) { y = Exp (x) }
 <domain: "f", opset_import: ["" : 18], overload: "down">
 One (x) => (y) { y = Neg (x) }""", x=floats(2))
+
+# -- graphs inside nodes --
+H = """<ir_version: 10, opset_import: ["" : 18]>\n"""
+IF = H + """m (float[2,3] x, bool c) => (float[2,3] y) {
+  t = Exp (x)
+  y = If (c) <then_branch = yes () => (float[2,3] a) { a = Add (t, x) }, else_branch = no () => (float[2,3] b) { n = Neg (x) b = Mul (n, n) }>
+}"""
+case("if_true", IF, BOTH, x=floats(2, 3), c=np.array(True))
+case("if_false", IF, BOTH, x=floats(2, 3), c=np.array(False))
+case("if_nested", H + """m (float[2,3] x, bool c, bool d) => (float[2,3] y) {
+  t = Exp (x)
+  y = If (c) <
+    then_branch = yes () => (float[2,3] a) {
+      u = Neg (t)
+      a = If (d) <then_branch = yes_yes () => (float[2,3] e) { e = Add (u, x) }, else_branch = yes_no () => (float[2,3] f) { f = Sub (u, t) }>
+    },
+    else_branch = no () => (float[2,3] b) { b = Identity (x) }>
+}""", BOTH, x=floats(2, 3), c=np.array(True), d=np.array(False))
+case("if_shapes", H + """m (float[2,3] x, bool c) => (float[N] y, int64[1] s) {
+  y = If (c) <
+    then_branch = yes () => (float[6] a) { k = Constant <value_ints = [6]> () a = Reshape (x, k) },
+    else_branch = no () => (float[2] b) { k = Constant <value_ints = [1]> () b = ReduceSum <keepdims = 0> (x, k) }>
+  s = Shape (y)
+}""", BOTH, x=floats(2, 3), c=np.array(False))
+case("if_weights", H + """m (float[2,3] x, bool c) => (float[2,3] y) <float[3] w = {1, 2, 3}> {
+  y = If (c) <then_branch = yes () => (float[2,3] a) <float[3] v = {0.5, 0.25, 0.125}> { p = Mul (x, w) a = Add (p, v) },
+    else_branch = no () => (float[2,3] b) { b = Sub (x, w) }>
+}""", BOTH, x=floats(2, 3), c=np.array(True))
+LOOP = H + """m (float[3] x, int64 M, bool c) => (float[3] y, float[N,3] all) {
+  y, all = Loop (M, c, x) <body = turn (int64 i, bool go, float[3] v) => (bool on, float[3] w, float[3] s) {
+    on = Identity (go)
+    f = Cast <to = 1> (i)
+    s = Mul (v, x)
+    w = Add (s, f)
+  }>
+}"""
+case("loop_turns", LOOP, x=floats(3), M=np.array(5), c=np.array(True))
+case("loop_no_turn", LOOP, x=floats(3), M=np.array(0), c=np.array(True))
+case("loop_cond_false", LOOP, x=floats(3), M=np.array(4), c=np.array(False))
+case("loop_while", H + """m (float[1] x, float limit) => (float[1] y, int64[1] turns) <int64[1] zero = {0}, int64[1] one = {1}, bool yes = {1}> {
+  y, turns = Loop ("", yes, x, zero) <body = turn (int64 i, bool go, float[1] v, int64[1] n) => (bool on, float[1] w, int64[1] k) {
+    w = Add (v, v)
+    k = Add (n, one)
+    big = Less (w, limit)
+    on = Squeeze (big)
+  }>
+}""", x=np.array([1.5], np.float32), limit=np.float32(100))
+case("loop_forever_bounded", H + """m (float[2] x, int64 M) => (float[2] y) {
+  y = Loop (M, "", x) <body = turn (int64 i, bool go, float[2] v) => (bool on, float[2] w) { on = Identity (go) w = Mul (v, x) }>
+}""", x=floats(2), M=np.array(3))
+case("loop_grows", H + """m (float[1,2] x, int64 M) => (float[N,2] y, int64[K] sizes) {
+  y, sizes = Loop (M, "", x) <body = turn (int64 i, bool go, float[A,2] v) => (bool on, float[B,2] w, int64 s) {
+    on = Identity (go)
+    w = Concat <axis = 0> (v, x)
+    s = Size (w)
+  }>
+}""", x=floats(1, 2), M=np.array(4))
+case("loop_nested", H + """m (float[2] x, int64 M) => (float[2] y) {
+  y = Loop (M, "", x) <body = turn (int64 i, bool go, float[2] v) => (bool on, float[2] w) {
+    on = Identity (go)
+    w = Loop (i, "", v) <body = inner (int64 j, bool more, float[2] a) => (bool b, float[2] d) {
+      b = Identity (more)
+      e = Add (a, x)
+      k = Add (i, j)
+      f = Cast <to = 1> (k)
+      d = Mul (e, f)
+    }>
+  }>
+}""", x=floats(2), M=np.array(4))
+case("loop_several", H + """m (float[2] x, float[2] z, int64 M) => (float[2] y, float[2] q, float[N,2] a, int64[N] b) {
+  y, q, a, b = Loop (M, "", x, z) <body = turn (int64 i, bool go, float[2] v, float[2] u) => (bool on, float[2] uu, float[2] vv, float[2] s, int64 t) {
+    on = Identity (go)
+    uu = Identity (u)
+    vv = Add (v, u)
+    s = Sub (v, u)
+    t = Identity (i)
+  }>
+}""", x=floats(2), z=floats(2), M=np.array(3))
+case("scan_directions", H + """m (float[2] h, float[3,4,2] x, float[2,3] z) => (float[2] last, float[4,3,2] y, float[2,3] r) {
+  last, y, r = Scan (h, x, z) <num_scan_inputs = 2, scan_input_axes = [0, 1], scan_input_directions = [1, 0], scan_output_axes = [1, -1], scan_output_directions = [0, 1],
+    body = turn (float[2] s, float[4,2] a, float[2] b) => (float[2] t, float[4,2] p, float[2] q) {
+      t = Add (s, b)
+      p = Mul (a, t)
+      q = Sub (b, s)
+    }>
+}""", x=floats(3, 4, 2), h=floats(2), z=floats(2, 3))
+case("scan_captures", H + """m (float[5,2] x, float[2,2] w) => (float[2] last, float[5,2] y) <float[2] zero = {0, 0}> {
+  last, y = Scan (zero, x) <num_scan_inputs = 1, body = turn (float[2] s, float[2] a) => (float[2] t, float[2] o) {
+      u = MatMul (a, w)
+      v = Add (u, s)
+      t = Tanh (v)
+      o = Identity (t)
+    }>
+}""", x=floats(5, 2), w=floats(2, 2))
+case("scan_8", """<ir_version: 10, opset_import: ["" : 8]>
+m (float[2,2] h, float[2,3,2] x) => (float[2,2] last, float[2,3,2] y) {
+  last, y = Scan ("", h, x) <num_scan_inputs = 1, directions = [1], body = turn (float[2] s, float[2] a) => (float[2] t, float[2] o) {
+      t = Add (s, a)
+      o = Identity (t)
+    }>
+}""", h=floats(2, 2), x=floats(2, 3, 2))
+case("function_with_if", """<ir_version: 10, opset_import: ["" : 18, "f" : 1]>
+m (float[2,3] x, bool c) => (float[2,3] y, float[2,3] z) {
+  y = f.Choose <k = 2.5> (x, c)
+  n = Not (c)
+  z = f.Choose <k = -1.0> (y, n)
+}
+""" + F + """Choose <k> (a, c) => (r) {
+  e = Exp (a)
+  r = If (c) <then_branch = yes () => (t) { s = Constant <value_float: float = @k> () t = Mul (e, s) }, else_branch = no () => (u) { u = f.Half (a) }>
+}
+""" + F + """Half (a) => (b) {
+  h = Constant <value_float = 0.5> ()
+  b = Mul (a, h)
+}""", x=floats(2, 3), c=np.array(True))

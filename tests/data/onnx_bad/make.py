@@ -52,9 +52,37 @@ write("opset_0", [relu], opset=0)
 write("opset_29", [relu], opset=29)
 write("ir_2", [relu], ir=2)
 write("ir_99", [relu], ir=99)
-branch = h.make_graph([h.make_node("Relu", ["x"], ["b"])], "branch", [], [h.make_tensor_value_info("b", T.FLOAT, ["N", 4])])
+B = h.make_tensor_value_info("b", T.FLOAT, ["N", 4])
+branch = h.make_graph([h.make_node("Relu", ["x"], ["b"])], "branch", [], [B])
 cond = h.make_tensor_value_info("c", T.BOOL, [])
-write("subgraph", [h.make_node("If", ["c"], ["y"], name="choice", then_branch=branch, else_branch=branch)], inputs=[X, cond])
+count = h.make_tensor_value_info("m", T.INT64, [])
+
+
+def choose(then, other=branch):
+    return h.make_node("If", ["c"], ["y"], name="choice", then_branch=then, else_branch=other)
+
+
+def body(nodes, inputs=(), outputs=(B,), weights=()):
+    return h.make_graph(list(nodes), "body", list(inputs), list(outputs), list(weights))
+
+
+write("subgraph", [h.make_node("Choose", ["x"], ["y"], name="choice", domain="com.example", branch=branch)])
+write("body_outputs", [choose(body([h.make_node("Relu", ["x"], ["b"])], outputs=[B, X]))], inputs=[X, cond])
+write("body_hides", [h.make_node("Exp", ["x"], ["t"]), choose(body([h.make_node("Relu", ["x"], ["t"], name="inner"), h.make_node("Exp", ["t"], ["b"])]))], inputs=[X, cond])
+write("body_undefined", [choose(body([h.make_node("Add", ["x", "xx"], ["b"], name="inner")]))], inputs=[X, cond])
+write("body_cycle", [choose(body([h.make_node("Relu", ["z"], ["b"])])), h.make_node("Exp", ["y"], ["z"], name="after")], inputs=[X, cond])
+write("body_type", [choose(body([h.make_node("Cast", ["x"], ["b"], to=T.INT64)], outputs=[h.make_tensor_value_info("b", T.INT64, ["N", 4])]))], inputs=[X, cond])
+deep = branch
+for i in range(26):
+    v = h.make_tensor_value_info(f"b{i}", T.FLOAT, ["N", 4])
+    deep = h.make_graph([h.make_node("If", ["c"], [f"b{i}"], then_branch=deep, else_branch=branch)], "deep", [], [v])
+write("body_deep", [choose(deep)], inputs=[X, cond])
+flag = h.make_tensor_value_info("go", T.BOOL, [])
+turn = body([h.make_node("Identity", ["go"], ["on"]), h.make_node("Relu", ["v"], ["b"])], [count, flag, h.make_tensor_value_info("v", T.FLOAT, ["N", 4])], [h.make_tensor_value_info("on", T.BOOL, []), B])
+write("loop_inputs", [h.make_node("Loop", ["m", "", "x", "x"], ["y"], name="loop", body=turn)], inputs=[X, count])
+slices = body([h.make_node("Add", ["p", "q"], ["b"])], [h.make_tensor_value_info(n, T.FLOAT, [4]) for n in "pq"], [h.make_tensor_value_info("b", T.FLOAT, [4])])
+write("scan_lengths", [h.make_node("Scan", ["u", "w"], ["y"], name="scan", body=slices, num_scan_inputs=2)], inputs=[h.make_tensor_value_info(n, T.FLOAT, [k, 4]) for n, k in (("u", 3), ("w", 5))])
+write("scan_count", [h.make_node("Scan", ["x"], ["y"], name="scan", body=slices, num_scan_inputs=2)])
 write("sequence_input", [relu], inputs=[X, h.make_tensor_sequence_value_info("s", T.FLOAT, None)])
 write("external_missing", [add_w], weights=[external("w", "nowhere.bin")])
 write("external_above", [add_w], weights=[external("w", "../external.bin")])

@@ -167,6 +167,9 @@ static void write_attribute(words *w, FILE *out, const attr_field *a) {
     case ATTR_FLOATS:
       fputs("[0.5, 1.5]", out);
       break;
+    case ATTR_GRAPH:
+      fputs("b () => (float t) { t = Constant <value = float {1}> () }", out);
+      break;
     case ATTR_STRINGS:
       fputs("[\"Tanh\", \"Relu\"]", out);
       break;

@@ -124,6 +124,7 @@ static void set_attribute(module *m, node *n, char *text, tensor *constant) {
       set_strings(m, (string_list *)at, given);
       break;
     case ATTR_FLOATS:
+    case ATTR_GRAPH:
       fail();
       break;
   }

@@ -28,16 +28,21 @@ typedef struct unit {
 } unit;
 
 static int64_t unit_taps(const conv_weights *w) { return is_depthwise(w) ? w->volume : w->channels * w->volume; }
-static int64_t unit_blocks(const conv_weights *w, const unit *u) { return (u->first % w->lanes + u->channels + w->lanes - 1) / w->lanes; }
+
+/* Whole blocks of the channels, and their lane in the next; lanes is one of two numbers, and no division. */
+static int64_t whole_blocks(const conv_weights *w, int64_t channels) { return w->lanes == 16 ? channels / 16 : channels / 8; }
+static int64_t lane_of(const conv_weights *w, int64_t channel) { return channel - whole_blocks(w, channel) * w->lanes; }
+static int64_t unit_blocks(const conv_weights *w, const unit *u) {
+  return whole_blocks(w, lane_of(w, u->first) + u->channels + w->lanes - 1);
+}
 
 /* Whole blocks go in pairs, the last three together; a group's channels that share a block with another group's go alone. */
 static int64_t unit_size(const conv_weights *w, int64_t first) {
-  int64_t per_group = w->out_channels / w->group, lanes = w->lanes, lane = first % lanes;
-  int64_t left = w->out_channels - first;
+  int64_t lanes = w->lanes, lane = lane_of(w, first), left = w->out_channels - first, room = left;
   if (is_depthwise(w)) return left < lanes ? left : lanes;
-  int64_t room = per_group - first % per_group;
+  if (w->group > 1) room = w->out_channels / w->group - first % (w->out_channels / w->group);
   if (lane || (room < lanes && room < left)) return room < lanes - lane ? room : lanes - lane;
-  int64_t blocks = room == left ? (room + lanes - 1) / lanes : room / lanes;
+  int64_t blocks = whole_blocks(w, room == left ? room + lanes - 1 : room);
   int64_t taken = blocks == 1 || blocks == 3 ? blocks : 2;
   return room < taken * lanes ? room : taken * lanes;
 }
@@ -68,7 +73,7 @@ void npuc_conv_f32_pack(const conv_weights *w, const void *from, float *out_pack
   int64_t taps = unit_taps(w);
   unit u = first_unit(w);
   do {
-    int64_t width = unit_blocks(w, &u) * w->lanes, lane = u.first % w->lanes;
+    int64_t width = unit_blocks(w, &u) * w->lanes, lane = lane_of(w, u.first);
     float *to = out_packed + u.weights;
     memset(to, 0, (size_t)(taps * width) * sizeof *to);
     for (int64_t c = 0; c < u.channels; c++) {
@@ -162,6 +167,7 @@ typedef struct pixel_axis {
 typedef struct pixel_rows {
   pixel_axis row, outer[WINDOW_AXES]; /* outer: row-major, unused ones of size 1 */
   int64_t pairs_of_row, pairs;
+  bool adds; /* there is an add image */
 } pixel_rows;
 
 static bool continues(const pixel_axis *inner, const pixel_axis *outer, bool add) {
@@ -173,7 +179,7 @@ static pixel_rows rows_of(const conv_f32 *conv) {
   const image *x = &conv->x_image, *y = &conv->y_image, *add = &conv->add_image;
   pixel_axis axes[1 + WINDOW_AXES] = {{g->batch, x->sample, y->sample, add->sample}};
   for (int a = 0; a < WINDOW_AXES; a++) axes[1 + a] = (pixel_axis){g->out[a], g->stride[a] * x->step[a], y->step[a], add->step[a]};
-  pixel_rows r = {.row = {.size = 1}, .outer = {{.size = 1}, {.size = 1}, {.size = 1}}};
+  pixel_rows r = {.adds = conv->add, .row = {.size = 1}, .outer = {{.size = 1}, {.size = 1}, {.size = 1}}};
   int outers = 0;
   for (int a = WINDOW_AXES; a >= 0; a--) {
     pixel_axis *inner = outers ? &r.outer[WINDOW_AXES - outers] : &r.row;
@@ -196,6 +202,10 @@ typedef struct places {
   bool skip[RUN_MOST];
 } places;
 
+static void count_up(int64_t *to, int64_t n, int64_t start, int64_t step) {
+  for (int64_t i = 0; i < n; i++, start += step) to[i] = start;
+}
+
 /* Addresses of the pairs [first, last). */
 static void fill_places(const pixel_rows *r, int64_t first, int64_t last, places *p) {
   int64_t row = first / r->pairs_of_row, pair = first % r->pairs_of_row;
@@ -209,19 +219,17 @@ static void fill_places(const pixel_rows *r, int64_t first, int64_t last, places
       add += at * r->outer[a].add;
     }
     int64_t count = last - first - i < r->pairs_of_row - pair ? last - first - i : r->pairs_of_row - pair;
-    for (int64_t k = 0; k < count; k++) {
-      p->x[i + k] = x + (pair + k) * (2 * r->row.x);
-      p->y[i + k] = y + (pair + k) * (2 * r->row.y);
-      p->add[i + k] = add + (pair + k) * (2 * r->row.add);
-      p->skip[i + k] = false;
-    }
+    count_up(p->x + i, count, x + 2 * pair * r->row.x, 2 * r->row.x);
+    count_up(p->y + i, count, y + 2 * pair * r->row.y, 2 * r->row.y);
+    if (r->adds) count_up(p->add + i, count, add + 2 * pair * r->row.add, 2 * r->row.add);
+    memset(p->skip + i, 0, (size_t)count * sizeof *p->skip);
     i += count;
     bool odd = r->row.size % 2 && pair + count == r->pairs_of_row;
     p->skip[i - 1] = odd;
     if (!odd || r->row.size == 1) continue; /* of a row of one, both are that one */
     p->x[i - 1] -= r->row.x;
     p->y[i - 1] -= r->row.y;
-    p->add[i - 1] -= r->row.add;
+    if (r->adds) p->add[i - 1] -= r->row.add;
   }
 }
 
@@ -240,16 +248,17 @@ typedef struct conv_job {
 static tile_f32 unit_tile(const conv_job *j, const unit *u) {
   const conv_f32 *c = &j->conv;
   bool depthwise = is_depthwise(&j->weights);
-  int64_t lanes = j->weights.lanes, block = u->first / lanes, end = u->first + u->channels;
+  int64_t lanes = j->weights.lanes, block = whole_blocks(&j->weights, u->first), end = u->first + u->channels;
   bool one = j->rows.row.size == 1, last = end == j->weights.out_channels;
-  size_t unit_elements = (size_t)(unit_taps(&j->weights) * unit_blocks(&j->weights, u) * lanes);
-  int64_t in = u->first / (j->weights.out_channels / j->weights.group) * j->weights.channels; /* the group's first channel */
+  int64_t blocks = unit_blocks(&j->weights, u);
+  size_t unit_elements = (size_t)(unit_taps(&j->weights) * blocks * lanes);
+  int64_t taps = j->weights.group == 1 || depthwise ? 0 : u->first / (j->weights.out_channels / j->weights.group) * unit_taps(&j->weights);
   tile_f32 t = {.taps = (size_t)unit_taps(&j->weights),
                 .weights = c->packed + u->weights,
                 .ahead = c->packed + (size_t)u->weights + unit_elements,
                 .ahead_bytes = last ? 0 : unit_elements * sizeof(float),
                 .lanes = (int)lanes,
-                .blocks = (int)unit_blocks(&j->weights, u),
+                .blocks = (int)blocks,
                 .x_step = one ? 0 : j->rows.row.x,
                 .y_step = one ? 0 : j->rows.row.y,
                 .add_step = one ? 0 : j->rows.row.add,
@@ -258,8 +267,8 @@ static tile_f32 unit_tile(const conv_job *j, const unit *u) {
                 .add = c->add ? c->add + c->add_image.origin + block * c->add_image.block : NULL,
                 .add_block = (size_t)c->add_image.block,
                 .start = j->bias + block * lanes,
-                .first_lane = (int)(u->first % lanes),
-                .end_lane = last ? (int)lanes : (int)((end - 1) % lanes) + 1,
+                .first_lane = (int)lane_of(&j->weights, u->first),
+                .end_lane = last ? (int)lanes : (int)lane_of(&j->weights, end - 1) + 1,
                 .clip_lo = c->clip_lo,
                 .clip_hi = c->clip_hi};
   int64_t kernel = c->g.kernel[2], next = c->g.dilation[2] * c->x_image.step[2];
@@ -267,7 +276,7 @@ static tile_f32 unit_tile(const conv_job *j, const unit *u) {
   t.w_step = (size_t)(t.blocks * t.lanes);
   t.x = c->x + c->x_image.origin + (depthwise ? block * c->x_image.block : 0);
   for (int a = 0; a < WINDOW_AXES; a++) t.x -= c->g.begin[a] * c->x_image.step[a];
-  t.offsets = j->offsets + (depthwise ? 0 : in * j->weights.volume);
+  t.offsets = j->offsets + taps; /* of the group's first channel */
   return t;
 }
 

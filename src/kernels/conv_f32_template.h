@@ -23,8 +23,9 @@ TARGET NPUC_INLINE void NAME(finish)(const tile_f32 *t, int64_t y_at, int64_t ad
   }
 }
 
-/* A whole tile, straight from the registers. */
-TARGET NPUC_INLINE void NAME(finish_whole)(const tile_f32 *t, size_t p, const int wide, const int blocks, VEC sum[][NAME(most_blocks)]) {
+/* A whole tile, straight from the registers. A first pixel that is to be skipped goes where the second goes after it. */
+TARGET NPUC_INLINE void NAME(finish_whole)(const tile_f32 *t, size_t p, const int wide, const int blocks, const bool skips,
+                                           VEC sum[][NAME(most_blocks)]) {
   const VEC lo = SET(t->clip_lo), hi = SET(t->clip_hi);
   const float *add = t->add;
   float *y = t->y;
@@ -33,14 +34,16 @@ TARGET NPUC_INLINE void NAME(finish_whole)(const tile_f32 *t, size_t p, const in
   if (add) {
     NPUC_UNROLL
     for (int v = 0; v < 2 * wide; v++) {
-      const float *from = add + t->add_at[p + (size_t)v / 2] + (v % 2) * add_step;
+      const size_t at = p + (size_t)v / 2;
+      const float *from = add + t->add_at[at] + (v % 2 || (skips && t->skip[at]) ? add_step : 0);
       NPUC_UNROLL
       for (int b = 0; b < blocks; b++) sum[v][b] = ADD(sum[v][b], LOAD(from + (size_t)b * add_block));
     }
   }
   NPUC_UNROLL
   for (int v = 0; v < 2 * wide; v++) {
-    float *to = y + t->y_at[p + (size_t)v / 2] + (v % 2) * y_step;
+    const size_t at = p + (size_t)v / 2;
+    float *to = y + t->y_at[at] + (v % 2 || (skips && t->skip[at]) ? y_step : 0);
     NPUC_UNROLL
     for (int b = 0; b < blocks; b++) STORE(to + (size_t)b * y_block, MIN(hi, MAX(lo, sum[v][b])));
   }
@@ -48,10 +51,12 @@ TARGET NPUC_INLINE void NAME(finish_whole)(const tile_f32 *t, size_t p, const in
 
 TARGET NPUC_INLINE void NAME(finish_tile)(const tile_f32 *t, size_t p, size_t count, const int wide, const int blocks,
                                           VEC sum[][NAME(most_blocks)]) {
-  bool whole = count == (size_t)wide && t->first_lane == 0 && t->end_lane == LANES;
-  for (size_t v = 0; t->skip && v < count; v++) whole = whole && !t->skip[p + v];
-  if (whole) {
-    NAME(finish_whole)(t, p, wide, blocks, sum);
+  if (count == (size_t)wide && t->first_lane == 0 && t->end_lane == LANES) {
+    if (t->skip) {
+      NAME(finish_whole)(t, p, wide, blocks, true, sum);
+    } else {
+      NAME(finish_whole)(t, p, wide, blocks, false, sum);
+    }
     return;
   }
   NPUC_UNROLL

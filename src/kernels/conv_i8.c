@@ -9,7 +9,7 @@
 
 #include "kernels/conv_i8_plan.h"
 
-enum { ROWS_BYTES = 96 * 1024, RECORDS_BYTES = 32 * 1024 };
+enum { ROWS_BYTES = 96 * 1024 };
 
 static size_t align64(int64_t bytes) { return ((size_t)bytes + 63) / 64 * 64; }
 static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -34,19 +34,18 @@ static int64_t unit_rows(const conv_i8_units *p, int64_t rows) {
 /* Bytes of the rows behind `rows` output rows. */
 static int64_t widened_bytes(const conv_i8_units *p, int64_t rows) {
   int64_t in = unit_rows(p, rows);
-  if (p->f.bytes) return p->f.depthwise ? in * p->pitch : npuc_quads_i8_rows_bytes(p, in);
+  if (p->f.bytes) return p->f.depthwise ? npuc_depthwise_i8_rows_bytes(p, in) : npuc_quads_i8_rows_bytes(p, in);
   return p->f.depthwise ? (in + 1) / 2 * p->pitch * 4 : p->g.kernel[0] * in * p->pitch * 2;
 }
 
 static void choose_rows(conv_i8_units *p, int64_t threads) {
   const kernel_window *g = &p->g;
   int64_t planes = g->batch * g->out[0], share = divide_up(g->out[1] * planes, threads), most = least(g->out[1], share);
-  const int64_t limit = p->f.bytes && !p->f.depthwise ? RECORDS_BYTES : ROWS_BYTES;
-  if (widened_bytes(p, most) > limit) {
+  if (widened_bytes(p, most) > ROWS_BYTES) {
     int64_t low = 1, high = most; /* low fits or is 1, high does not fit */
     while (high - low > 1) {
       int64_t middle = (low + high) / 2;
-      if (widened_bytes(p, middle) <= limit) {
+      if (widened_bytes(p, middle) <= ROWS_BYTES) {
         low = middle;
       } else {
         high = middle;
@@ -113,7 +112,7 @@ static void fill_scales(const conv_i8_job *job) {
   const int32_t z = x->zero_point + (!job->flips ? 0 : x->is_signed ? 128 : -128);
   for (int64_t group = 0; group < f->groups; group++) {
     for (int64_t i = 0; i < f->blocks * f->width; i++) { /* sums wrap, as vector lanes do */
-      int64_t at = group * f->blocks * f->width + i, within = f->width == I8_WIDE ? i : i / f->width * f->width + depthwise_channel(i);
+      int64_t at = group * f->blocks * f->width + i, within = f->width == I8_WIDE ? i : depthwise_channel_at(co, i);
       int64_t o = group * co + within;
       bool real = within < co;
       job->bias[at] = real && scale->bias ? scale->bias[o] : 0;
@@ -193,9 +192,13 @@ static void gather_rows(const conv_i8_unit *u) {
   }
 }
 
-conv_i8_span npuc_conv_i8_span(const conv_i8_units *p) {
+/* Input columns [first, last) lie in the padded row, the first at `lead`. */
+typedef struct span {
+  int64_t first, last, lead;
+} span;
+static span row_span(const conv_i8_units *p) {
   const kernel_window *g = &p->g;
-  conv_i8_span s = {.first = g->begin[2] < 0 ? -g->begin[2] : 0, .last = least(g->in[2], p->columns - g->begin[2])};
+  span s = {.first = g->begin[2] < 0 ? -g->begin[2] : 0, .last = least(g->in[2], p->columns - g->begin[2])};
   s.lead = s.first + g->begin[2];
   if (s.last < s.first) s.last = s.first;
   if (s.lead > p->columns) s.lead = p->columns;
@@ -207,7 +210,7 @@ static void widen_rows(const conv_i8_unit *u) {
   const kernel_window *g = &p->g;
   const q8_input *x = &u->job->conv->x;
   int64_t c = g->channels, rows = unit_rows(p, u->rows);
-  conv_i8_span s = npuc_conv_i8_span(p);
+  span s = row_span(p);
   for (int64_t i = 0; i < g->kernel[0] * rows; i++) {
     int64_t d = i / rows, row = i % rows;
     int16_t *to = (int16_t *)u->input + (d * p->in_rows + row) * p->pitch;
@@ -246,7 +249,7 @@ static void pair_row(const conv_i8_unit *u, const uint8_t *a, const uint8_t *b, 
   const conv_i8_units *p = &u->job->p;
   const q8_input *x = &u->job->conv->x;
   int64_t c = p->g.channels, ci = p->f.ci;
-  conv_i8_span s = npuc_conv_i8_span(p);
+  span s = row_span(p);
   int64_t n = s.last - s.first, end = s.lead + n;
   memset(to, 0, (size_t)(s.lead * ci) * 4);
   memset(to + end * ci, 0, (size_t)((p->columns - end) * ci) * 4);

@@ -35,8 +35,8 @@ static void bytes_form(conv_i8_form *f, const kernel_window *g) {
 
 /* u8 in quads of rows, and no strip of windows wider than the kernel's. */
 static bool is_wide_depthwise(const kernel_window *g, quads_kind kind) {
-  return (kind == QUADS_UNSIGNED || kind == QUADS_EITHER) && g->kernel[1] <= DEPTHWISE_ROWS && g->stride[2] <= 2 &&
-         (g->kernel[2] - 1) * g->dilation[2] <= DEPTHWISE_COLUMNS - 2 * DEPTHWISE_STRIP;
+  return (kind == QUADS_UNSIGNED || kind == QUADS_EITHER) && g->kernel[1] <= DEPTHWISE_ROWS && depthwise_strip(g, g->stride[2]) >= 1 &&
+         depthwise_strip(g, depthwise_together(g)) >= 1;
 }
 
 conv_i8_form npuc_conv_i8_form(const kernel_window *g, quads_kind kind) {
@@ -168,7 +168,7 @@ static void pack_wide_depthwise(const packer *p, int32_t *out) {
   for (int64_t k = 0; k < p->f.blocks * p->f.quads; k++) {
     const int64_t block = k / p->f.quads, column = k % p->f.quads / quads, quad = k % quads;
     for (int64_t i = 0; i < p->f.width * 4; i++) {
-      *to = (int8_t)row_weight(p, block * p->f.width + depthwise_channel(i / 4), quad * 4 + i % 4, column);
+      *to = (int8_t)row_weight(p, depthwise_channel_at(g->channels, block * p->f.width + i / 4), quad * 4 + i % 4, column);
       sums[block * p->f.width + i / 4] += *to++;
     }
   }

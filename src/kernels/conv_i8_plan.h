@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside conv_i8.c, conv_i8_pack.c, winograd_i8.c and quads_i8.c: how a convolution is cut up. Depthwise ones pair two rows of a channel; all others are dense,
- * and small groups are merged to dense ones with zeros between, so that a vector of output channels is full. */
+/* Inside conv_i8.c, conv_i8_pack.c, winograd_i8.c, quads_i8.c and depthwise_i8.c: how a convolution is cut up. Depthwise ones take two rows of a channel
+ * together, or four; all others are dense, and small groups are merged to dense ones with zeros between, so that a vector of output channels is full. */
 #ifndef NPUC_KERNELS_CONV_I8_PLAN_H
 #define NPUC_KERNELS_CONV_I8_PLAN_H
 
@@ -66,11 +66,6 @@ typedef struct conv_i8_unit {
   int32_t *sums;
 } conv_i8_unit;
 
-/* Input columns [first, last) lie in the padded row, the first at `lead`. */
-typedef struct conv_i8_span {
-  int64_t first, last, lead;
-} conv_i8_span;
-conv_i8_span npuc_conv_i8_span(const conv_i8_units *p);
 int64_t npuc_conv_i8_input_rows(const kernel_window *g, int64_t rows);
 /* Input row `row` of the unit, one of the padded ones, at depth `d` of the kernel: its first element; NULL in the padding. Channels last, but for dense
  * quads of bytes the caller's layout. */
@@ -92,5 +87,20 @@ void npuc_quads_i8_offsets(const conv_i8_units *p, int32_t *offsets);
 bool npuc_quads_i8_flips(const kernel_set *kernels, bool is_signed);
 /* depthwise_i8.c: the same for depthwise convolutions. */
 void npuc_depthwise_i8(const conv_i8_unit *u, int64_t first, int64_t last);
+int64_t npuc_depthwise_i8_rows_bytes(const conv_i8_units *p, int64_t in_rows);
+/* Pixels, `stride` columns apart, whose windows the kernel interleaves at once; below 1: none. */
+static inline int64_t depthwise_strip(const kernel_window *g, int64_t stride) {
+  const int64_t n = (DEPTHWISE_COLUMNS - 1 - (g->kernel[2] - 1) * g->dilation[2]) / stride + 1;
+  return n < DEPTHWISE_STRIP ? n : DEPTHWISE_STRIP;
+}
+/* Pixels that are one of 64 channels. */
+static inline int64_t depthwise_together(const kernel_window *g) {
+  return g->stride[2] == 1 && DEPTHWISE_CHANNELS % g->channels == 0 ? DEPTHWISE_CHANNELS / g->channels : 1;
+}
+/* Channel in place i of a block's parameters. */
+static inline int64_t depthwise_channel_at(int64_t channels, int64_t i) {
+  const int64_t channel = i / DEPTHWISE_CHANNELS * DEPTHWISE_CHANNELS + depthwise_channel(i);
+  return DEPTHWISE_CHANNELS % channels == 0 ? channel % channels : channel;
+}
 
 #endif

@@ -111,12 +111,12 @@ typedef struct dense_i8 {
 } dense_i8;
 typedef void dense_i8_kernel(const dense_i8 *t);
 
-/* Depthwise on bytes, to bytes: a pixel of up to 64 channels, x u8. Columns of x are `column` bytes apart, rows of the kernel `row`. Four rows of a channel are a quad; what
+/* Depthwise on bytes, to bytes: a pixel of up to 64 channels, x u8. Columns of x are `column` bytes apart. Four rows of a channel are a quad; what
  * interleaving leaves in place i of 64 is channel 16 * (i % 16 / 4) + 4 * (i / 16) + i % 4, and weights, bias and the rule's M, s come in that order. */
 enum { DEPTHWISE_CHANNELS = 64, DEPTHWISE_STRIP = 32, DEPTHWISE_COLUMNS = 80, DEPTHWISE_ROWS = 8 };
 typedef struct depthwise_quads_i8 {
-  const uint8_t *x; /* first row and column of the first pixel's window */
-  size_t row, column;
+  const uint8_t *x[DEPTHWISE_ROWS]; /* rows of the first pixel's window, its first column */
+  size_t column;
   int rows, columns;    /* of the kernel */
   int stride, dilation; /* of columns */
   int pixels;           /* (pixels - 1) * stride + (columns - 1) * dilation < DEPTHWISE_COLUMNS */

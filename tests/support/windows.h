@@ -27,18 +27,20 @@ static inline kernel_window test_window(int64_t batch, int64_t channels, int64_t
 /* Window `i` of the grid; false past its end. */
 static inline int test_window_at(int i, kernel_window *out) {
   const kernel_window grid[] = {
-      test_window(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0),     test_window(1, 3, 5, 1, 7, 7, 3, 3, 1, 1, 1),
-      test_window(2, 4, 4, 1, 6, 8, 3, 3, 1, 1, 1),     test_window(3, 5, 3, 1, 5, 9, 3, 3, 2, 1, 1),
-      test_window(1, 16, 16, 1, 8, 32, 3, 3, 1, 1, 1),  test_window(2, 7, 9, 1, 9, 17, 1, 1, 1, 1, 0),
-      test_window(1, 8, 8, 8, 10, 10, 3, 3, 1, 1, 1),   test_window(2, 6, 12, 6, 9, 33, 3, 3, 2, 1, 1),
-      test_window(1, 8, 12, 2, 11, 15, 3, 2, 1, 2, 2),  test_window(1, 3, 4, 1, 12, 23, 5, 5, 3, 1, 2),
-      test_window(1, 64, 10, 1, 1, 16, 1, 1, 1, 1, 0),  test_window(1, 33, 6, 1, 3, 5, 1, 1, 1, 1, 0),
-      test_window(1, 2, 6, 1, 1, 31, 1, 5, 2, 1, 2),    test_window(5, 9, 2, 1, 4, 4, 3, 3, 1, 1, 1),
-      test_window(1, 4, 4, 1, 6, 6, 1, 1, 2, 1, 0),     test_window(1, 2, 3, 1, 4, 40, 2, 2, 1, 3, 1),
-      test_window(1, 1, 64, 1, 12, 10, 10, 4, 2, 1, 4), test_window(1, 5, 5, 5, 6, 5, 3, 3, 1, 2, 2),
-      test_window(2, 24, 24, 24, 7, 7, 3, 3, 1, 1, 1),  test_window(1, 40, 40, 40, 9, 27, 5, 5, 2, 1, 2),
-      test_window(1, 16, 16, 16, 6, 7, 2, 4, 1, 1, 1),  test_window(1, 16, 24, 1, 5, 5, 1, 1, 1, 1, 0),
-      test_window(1, 32, 40, 4, 7, 9, 3, 3, 1, 1, 1),   test_window(1, 32, 17, 1, 13, 5, 3, 3, 1, 1, 1),
+      test_window(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0),       test_window(1, 3, 5, 1, 7, 7, 3, 3, 1, 1, 1),
+      test_window(2, 4, 4, 1, 6, 8, 3, 3, 1, 1, 1),       test_window(3, 5, 3, 1, 5, 9, 3, 3, 2, 1, 1),
+      test_window(1, 16, 16, 1, 8, 32, 3, 3, 1, 1, 1),    test_window(2, 7, 9, 1, 9, 17, 1, 1, 1, 1, 0),
+      test_window(1, 8, 8, 8, 10, 10, 3, 3, 1, 1, 1),     test_window(2, 6, 12, 6, 9, 33, 3, 3, 2, 1, 1),
+      test_window(1, 8, 12, 2, 11, 15, 3, 2, 1, 2, 2),    test_window(1, 3, 4, 1, 12, 23, 5, 5, 3, 1, 2),
+      test_window(1, 64, 10, 1, 1, 16, 1, 1, 1, 1, 0),    test_window(1, 33, 6, 1, 3, 5, 1, 1, 1, 1, 0),
+      test_window(1, 2, 6, 1, 1, 31, 1, 5, 2, 1, 2),      test_window(5, 9, 2, 1, 4, 4, 3, 3, 1, 1, 1),
+      test_window(1, 4, 4, 1, 6, 6, 1, 1, 2, 1, 0),       test_window(1, 2, 3, 1, 4, 40, 2, 2, 1, 3, 1),
+      test_window(1, 1, 64, 1, 12, 10, 10, 4, 2, 1, 4),   test_window(1, 5, 5, 5, 6, 5, 3, 3, 1, 2, 2),
+      test_window(2, 24, 24, 24, 7, 7, 3, 3, 1, 1, 1),    test_window(1, 40, 40, 40, 9, 27, 5, 5, 2, 1, 2),
+      test_window(1, 16, 16, 16, 6, 7, 2, 4, 1, 1, 1),    test_window(1, 16, 24, 1, 5, 5, 1, 1, 1, 1, 0),
+      test_window(1, 80, 80, 80, 5, 9, 3, 3, 1, 1, 1),    test_window(2, 32, 32, 32, 4, 71, 3, 3, 1, 1, 1),
+      test_window(1, 160, 160, 160, 7, 6, 5, 5, 2, 1, 2), test_window(1, 2, 2, 2, 5, 45, 3, 3, 1, 1, 1),
+      test_window(1, 32, 40, 4, 7, 9, 3, 3, 1, 1, 1),     test_window(1, 32, 17, 1, 13, 5, 3, 3, 1, 1, 1),
   };
   if (i == (int)(sizeof grid / sizeof grid[0])) { /* 3-D */
     kernel_window g = test_window(1, 3, 4, 1, 5, 9, 3, 3, 2, 1, 1);

@@ -86,7 +86,7 @@ static int32_t depthwise_sum(const depthwise_quads_i8 *t, int p, int i) {
   uint32_t sum = (uint32_t)t->bias[i];
   for (int k = 0; k < t->rows * t->columns; k++) {
     const int row = k / t->columns, column = k % t->columns;
-    const uint8_t *x = t->x + (size_t)row * t->row + (size_t)(p * t->stride + column * t->dilation) * t->column;
+    const uint8_t *x = t->x[row] + (size_t)(p * t->stride + column * t->dilation) * t->column;
     sum += (uint32_t)(x[depthwise_channel(i)] * t->weights[((column * quads + row / 4) * DEPTHWISE_CHANNELS + i) * 4 + row % 4]);
   }
   return (int32_t)sum;

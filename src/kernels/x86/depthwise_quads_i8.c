@@ -19,8 +19,8 @@ typedef struct quad_columns {
 NPUC_TARGET_AVX512 NPUC_INLINE void interleave(const depthwise_quads_i8 *t, int quad, int columns, int quads, quad_columns *to) {
   const __mmask64 mask = t->channels == DEPTHWISE_CHANNELS ? ~(__mmask64)0 : ((__mmask64)1 << t->channels) - 1;
   const int left = t->rows - 4 * quad;
-  const uint8_t *a = t->x + (size_t)(4 * quad) * t->row, *b = left > 1 ? a + t->row : a, *c = left > 2 ? b + t->row : a,
-                *d = left > 3 ? c + t->row : c;
+  const uint8_t *const *rows = t->x + 4 * quad;
+  const uint8_t *a = rows[0], *b = left > 1 ? rows[1] : a, *c = left > 2 ? rows[2] : a, *d = left > 3 ? rows[3] : c;
   for (int k = 0; k < columns; k++) {
     const size_t at = (size_t)k * t->column;
     const __m512i va = _mm512_maskz_loadu_epi8(mask, a + at), vb = _mm512_maskz_loadu_epi8(mask, b + at);

@@ -36,13 +36,13 @@ typedef struct buffers {
   int32_t *parameters;
 } buffers;
 
-/* Blocked images, x with the border that the window needs: as inside the executor. */
+/* As inside the executor: blocked images, x with the border that the window needs, and planar where it is the network's input. */
 static conv_f32 f32_conv(const kernel_set *kernels, const kernel_window *g) {
   conv_f32 conv = {.g = *g, .clip_lo = 0.0f, .clip_hi = INFINITY};
   image_border border = npuc_conv_border(g);
-  if (!npuc_image_blocked(g->channels, kernels->lanes, g->in, &border, &conv.x_image) ||
-      !npuc_image_blocked(g->out_channels, kernels->lanes, g->out, NULL, &conv.y_image))
-    exit(1);
+  bool fits = g->channels == 3 ? npuc_image_planar(g->channels, g->in, &border, &conv.x_image)
+                               : npuc_image_blocked(g->channels, kernels->lanes, g->in, &border, &conv.x_image);
+  if (!fits || !npuc_image_blocked(g->out_channels, kernels->lanes, g->out, NULL, &conv.y_image)) exit(1);
   return conv;
 }
 

@@ -177,13 +177,24 @@ static void add_epilogue(conv_case *c, uint64_t *seed) {
 /* Beside the shared grid: what only these kernels tell apart. */
 static bool window_at(int i, kernel_window *out) {
   const kernel_window more[] = {
-      test_window(1, 17, 24, 1, 5, 5, 3, 3, 1, 1, 1),  test_window(2, 24, 40, 1, 7, 7, 1, 1, 1, 1, 0),  /* three blocks; a pair and three */
-      test_window(3, 40, 17, 1, 4, 4, 3, 3, 1, 1, 1),  test_window(1, 12, 36, 3, 5, 6, 3, 3, 1, 1, 1),  /* groups that share blocks */
-      test_window(1, 48, 48, 2, 6, 7, 3, 3, 1, 1, 1),  test_window(2, 17, 17, 17, 9, 9, 5, 5, 2, 1, 2), /* depthwise, odd channels */
-      test_window(1, 3, 9, 3, 8, 8, 3, 3, 1, 2, 2),    test_window(1, 16, 8, 8, 6, 6, 3, 3, 1, 1, 1),   /* multiplier 3; two to one */
-      test_window(2, 3, 32, 1, 33, 17, 3, 3, 2, 1, 1), test_window(1, 520, 33, 1, 3, 3, 1, 1, 1, 1, 0),
-      test_window(1, 8, 16, 1, 20, 20, 1, 1, 2, 1, 0), test_window(1, 5, 8, 1, 1, 300, 1, 7, 1, 1, 3), /* more than one run */
+      test_window(1, 17, 24, 1, 5, 5, 3, 3, 1, 1, 1),
+      test_window(2, 24, 40, 1, 7, 7, 1, 1, 1, 1, 0), /* three blocks; a pair and three */
+      test_window(3, 40, 17, 1, 4, 4, 3, 3, 1, 1, 1),
+      test_window(1, 12, 36, 3, 5, 6, 3, 3, 1, 1, 1), /* groups that share blocks */
+      test_window(1, 48, 48, 2, 6, 7, 3, 3, 1, 1, 1),
+      test_window(2, 17, 17, 17, 9, 9, 5, 5, 2, 1, 2), /* depthwise, odd channels */
+      test_window(1, 3, 9, 3, 8, 8, 3, 3, 1, 2, 2),
+      test_window(1, 16, 8, 8, 6, 6, 3, 3, 1, 1, 1), /* multiplier 3; two to one */
+      test_window(2, 3, 32, 1, 33, 17, 3, 3, 2, 1, 1),
+      test_window(1, 520, 33, 1, 3, 3, 1, 1, 1, 1, 0),
+      test_window(1, 8, 16, 1, 20, 20, 1, 1, 2, 1, 0),
+      test_window(1, 5, 8, 1, 1, 300, 1, 7, 1, 1, 3), /* more than one run */
       test_window(1, 8, 8, 8, 40, 40, 3, 3, 1, 1, 1),
+      test_window(1, 20, 20, 20, 9, 11, 5, 5, 1, 1, 2), /* rows of taps, of odd length */
+      test_window(2, 16, 16, 1, 9, 9, 3, 3, 2, 2, 2),
+      test_window(1, 8, 16, 1, 31, 33, 3, 3, 1, 1, 1), /* stride and dilation alike; more than one run */
+      test_window(2, 8, 16, 1, 9, 3, 3, 3, 1, 1, 0),
+      test_window(3, 8, 40, 1, 3, 3, 3, 3, 1, 1, 0), /* one column; one pixel */
   };
   int n = (int)(sizeof more / sizeof more[0]);
   if (i < n) {

@@ -257,6 +257,14 @@ typedef struct deformconv_attributes {
   int64_t group, offset_group;
 } deformconv_attributes;
 
+typedef struct tfidf_attributes {
+  const char *mode; /* TF, IDF, TFIDF */
+  int64_t min_gram_length, max_gram_length, max_skip_count;
+  int_list ngram_counts, ngram_indexes, pool_int64s;
+  string_list pool_strings;
+  float_list weights;
+} tfidf_attributes;
+
 typedef struct dft_attributes {
   int64_t inverse, onesided;
 } dft_attributes; /* DFT, STFT */

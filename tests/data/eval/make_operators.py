@@ -3,7 +3,7 @@
 """Writes operators.txt: the operators whose forms go beyond the recorded cases of ONNX, with ONNX Runtime's answers (see support.py)."""
 import numpy as np
 
-from support import case, f, s8, u8, write
+from support import case, f, rng, s8, u8, write
 
 
 def dims(a):
@@ -147,5 +147,10 @@ y = (x - mean[:, None, None]) / np.sqrt(var[:, None, None] + 1e-3) * s[:, None, 
 case("batchnorm_training", "g (float[4,3,2,5] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[4,3,2,5] y, float[3] p, float[3] q) {\n y, p, q = BatchNormalization<epsilon=0.001, momentum=0.8, training_mode=1>(x, s, b, m, v)\n}",
      [x, s, b, m, v], 1e-4, 1e-5, wanted=[y, m * 0.8 + mean * 0.2, v * 0.8 + var * 0.2])
 op("resize_tf_half_pixel", 'Resize<mode="nearest", coordinate_transformation_mode="tf_half_pixel_for_nn", nearest_mode="floor">', f(1, 1, 7, 5), None, None, i64(1, 1, 4, 9))
+
+pool = "min_gram_length=1, max_gram_length=3, max_skip_count=2, ngram_counts=[0,3,7], ngram_indexes=[3,0,1,5,4,2], pool_int64s=[2,3,5, 2,3,4,2, 5,2,3], weights=[0.5,2.0,3.0,0.25,7.0,1.5]"
+tokens = rng.integers(2, 6, (3, 40)).astype(np.int64)
+for mode in ("TF", "IDF", "TFIDF"):
+    op("tfidf_" + mode.lower(), f'TfIdfVectorizer<mode="{mode}", {pool}>', tokens, out=("y", "float", 2))
 
 write("operators.txt")

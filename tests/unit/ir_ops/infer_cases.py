@@ -383,6 +383,16 @@ def integers():
     case("DynamicQuantizeLinear", {}, [(F, ["N", 4])], 3)
 
 
+def vectorizers():
+    good = dict(mode="TF", min_gram_length=1, max_gram_length=2, max_skip_count=0, ngram_counts=[0, 2], ngram_indexes=[0, 1, 4], pool_int64s=[7, 8, 7, 8])
+    case("TfIdfVectorizer", good, [(I64, ["N", 9])])
+    case("TfIdfVectorizer", good, [(I32, [9])])
+    for wrong in [dict(mode="FT"), dict(max_gram_length=3), dict(min_gram_length=0), dict(ngram_counts=[0, 5]), dict(ngram_counts=[0, 1]), dict(ngram_indexes=[0, 1])]:
+        case("TfIdfVectorizer", dict(good, **wrong), [(I64, [9])], expect="error")
+    case("TfIdfVectorizer", good, [(F, [9])], expect="error")
+    case("TfIdfVectorizer", good, [(I64, [1, 2, 9])], expect="error")
+
+
 def randoms():
     for kind in ["RandomNormal", "RandomUniform"]:
         case(kind, dict(shape=[2, 3], dtype=11), [])
@@ -400,5 +410,5 @@ def randoms():
 
 print("# SPDX-License-Identifier: Apache-2.0")
 print(f"# Written by infer_cases.py from ONNX {onnx.__version__}; OP | attributes | inputs | outputs (see there).")
-for part in [windows, products, elementwise, reductions, moves, reshapes, shapes, recurrences, signals, regions, integers, randoms]:
+for part in [windows, products, elementwise, reductions, moves, reshapes, shapes, recurrences, signals, regions, integers, randoms, vectorizers]:
     part()

@@ -93,6 +93,9 @@ NPUC_API npuc_status npuc_network_open(npuc_context *context, const char *model,
 NPUC_API void npuc_network_destroy(npuc_network *network); /* NULL is fine */
 /* The number of a symbolic dim: "batch", 4. Before the first run. NPUC_USAGE: no input has a dim of that name. */
 NPUC_API npuc_status npuc_network_bind(npuc_network *network, const char *symbol, int64_t size) NPUC_MUST_USE;
+/* Weights by name from a state dict (torch.save, safetensors, an index of shards, a folder), before the first run. prefix: what the file's names begin with, NULL: found. some: parameters
+ * that the file does not have stay as they are; else they are a failure. NPUC_USAGE (E0341): names are missing, shapes or types differ; nothing has changed then. */
+NPUC_API npuc_status npuc_network_load(npuc_network *network, const char *state_dict, const char *prefix, bool some) NPUC_MUST_USE;
 /* Ports of the main part, in order; NULL when there is no such index. rank is -1 and dims are -1 where they are not known or symbolic; bytes is 0 then. Lives until the network goes. */
 NPUC_API size_t npuc_network_inputs(const npuc_network *network);
 NPUC_API size_t npuc_network_outputs(const npuc_network *network);
@@ -116,7 +119,7 @@ NPUC_API npuc_status npuc_compilation_create(npuc_context *context, const char *
                                              npuc_compilation **out_compilation) NPUC_MUST_USE;
 NPUC_API void npuc_compilation_destroy(npuc_compilation *compilation); /* NULL is fine; what was built stays */
 /* An option of `npuc compile` by its long name without the dashes (docs/cli.md): "target", "calib", "eval", "preprocess", "scheme", "max-drop", "dim" ("N=4"), "shape", "reference",
- * "seed", "set" ("quantize.observer=mse"), "state-dict". "target", "dim" and "shape" are lists: the first call for one of them replaces what the manifest recorded, each further one adds.
+ * "seed", "set" ("quantize.observer=mse"), "state-dict", "state-dict-prefix", "state-dict-match". "target", "dim" and "shape" are lists: the first call for one of them replaces what the manifest recorded, each further one adds.
  * NPUC_USAGE: no such option or value. */
 NPUC_API npuc_status npuc_compilation_set(npuc_compilation *compilation, const char *option, const char *value) NPUC_MUST_USE;
 /* More calibration samples, one array for each input of the model, by name or place. An array of the input's rank has samples along its first axis (a batch of them), one of a rank less is one sample; where

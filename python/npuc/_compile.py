@@ -190,6 +190,7 @@ def compile(
     dynamic_shapes: Any = None,
     dims: Mapping[str, int] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    state_dict: str | os.PathLike[str] | None = None,
     scheme: str | None = None,
     max_drop: float | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -206,13 +207,14 @@ def compile(
     calibration  samples that ranges are measured on: any iterable of arrays, sequences of arrays (further elements, such as labels, are left out) or mappings by input
                  name, each one sample or a batch along the first axis; or DATA as the command line writes it
     evaluation   labelled DATA: the build fails when top-1 falls by more than `max_drop` points
+    state_dict   a file with other weights for the model, by name: torch.save, safetensors, an index of shards or its folder
     output       the build's folder, which a later call or command goes on with; None: a temporary one that goes with the result
     settings     KEY: VALUE of `--set`, e.g. {"quantize.observer": "mse"}
     progress     called with a `Progress`; what it raises stops the build and comes out here
 
     NpucError says what failed. Ctrl-C stops the build, which a later call with the same `output` goes on with."""
     options = {"target": [target] if isinstance(target, str) else list(target), "eval": evaluation, "preprocess": preprocess, "dim": dims, "shape": shapes}
-    options |= {"scheme": scheme, "max-drop": max_drop, "set": settings, "reference": reference, "seed": seed}
+    options |= {"state-dict": state_dict, "scheme": scheme, "max-drop": max_drop, "set": settings, "reference": reference, "seed": seed}
     return _build(model, args, to=None, calibration=calibration, kwargs=kwargs, dynamic_shapes=dynamic_shapes, output=output, progress=progress, threads=threads, force=force, options=options)
 
 
@@ -229,6 +231,7 @@ def quantize(
     dynamic_shapes: Any = None,
     dims: Mapping[str, int] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    state_dict: str | os.PathLike[str] | None = None,
     scheme: str | None = None,
     max_drop: float | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -239,5 +242,5 @@ def quantize(
 ) -> Built:
     """As `compile`, up to the integer module: no artifact. `built.model("quantize")` is that module, and calling the result runs it."""
     options = {"target": [target] if isinstance(target, str) else list(target), "eval": evaluation, "preprocess": preprocess, "dim": dims, "shape": shapes}
-    options |= {"scheme": scheme, "max-drop": max_drop, "set": settings, "seed": seed}
+    options |= {"state-dict": state_dict, "scheme": scheme, "max-drop": max_drop, "set": settings, "seed": seed}
     return _build(model, args, to="quantize", calibration=calibration, kwargs=kwargs, dynamic_shapes=dynamic_shapes, output=output, progress=progress, threads=threads, force=force, options=options)

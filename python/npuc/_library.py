@@ -81,6 +81,7 @@ _SIGNATURES: dict[str, tuple[object, list[object]]] = {
     "npuc_network_open": (c_int, [Handle, c_char_p, _OUT]),
     "npuc_network_destroy": (None, [Handle]),
     "npuc_network_bind": (c_int, [Handle, c_char_p, c_int64]),
+    "npuc_network_load": (c_int, [Handle, c_char_p, c_char_p, c_bool]),
     "npuc_network_inputs": (c_size_t, [Handle]),
     "npuc_network_outputs": (c_size_t, [Handle]),
     "npuc_network_input": (POINTER(Port), [Handle, c_size_t]),

@@ -23,12 +23,16 @@ class Model:
     tuple; torch tensors come back where torch tensors were given. Integer inputs and outputs of a quantized model are floats here, unless `raw=True`. Where the
     model has a batch of 1 built in, more samples run one after the other."""
 
-    def __init__(self, path: str, dims: Mapping[str, int] | None = None, threads: int = 0, keep: object = None) -> None:
+    def __init__(
+        self, path: str, dims: Mapping[str, int] | None = None, threads: int = 0, keep: object = None, state_dict: str | os.PathLike[str] | None = None
+    ) -> None:
         self._context = Context(threads)
         self._handle = Handle()
         self._lock = threading.Lock()
         self._keep = keep  # a temporary file that the model maps
         self._context.call(library.npuc_network_open, self._context.handle, os.fsencode(path), ctypes.byref(self._handle))
+        if state_dict is not None:
+            self._context.check(library.npuc_network_load(self._handle, os.fsencode(state_dict), None, False))
         for symbol, size in (dims or {}).items():
             self._context.check(library.npuc_network_bind(self._handle, symbol.encode(), size))
         handle = self._handle
@@ -91,11 +95,13 @@ def import_model(
     *,
     dynamic_shapes: Any = None,
     dims: Mapping[str, int] | None = None,
+    state_dict: str | os.PathLike[str] | None = None,
     threads: int = 0,
 ) -> Model:
-    """Reads a model: the path of an ONNX file, a .pt2 archive, a build's folder or OUT@STAGE; a torch module, which torch.export exports with `args`; or an ExportedProgram."""
+    """Reads a model: the path of an ONNX file, a .pt2 archive, a build's folder or OUT@STAGE; a torch module, which torch.export exports with `args`; or an ExportedProgram.
+    `state_dict` is a file with other weights for it, by name: torch.save, safetensors, an index of shards or its folder."""
     path, keep = source_file(model, args, kwargs, dynamic_shapes)
-    return Model(path, dims, threads, keep)
+    return Model(path, dims, threads, keep, state_dict)
 
 
 def run(model: Any, *arguments: Any, dims: Mapping[str, int] | None = None, threads: int = 0, **named: Any) -> Any:

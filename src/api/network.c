@@ -6,6 +6,7 @@
 #include "api/handles.h"
 #include "exec/executor.h"
 #include "import/onnx/onnx.h"
+#include "import/state_dict.h"
 #include "passes/names.h"
 #include "stages/describe.h"
 #include "stages/open_model.h"
@@ -109,6 +110,12 @@ npuc_status npuc_network_bind(npuc_network *n, const char *symbol, int64_t size)
   NPUC_TRY(npuc_model_bind(d, &n->model, &(symbol_binding){symbol, size}, 1));
   fill_ports(n);
   return NPUC_OK;
+}
+
+npuc_status npuc_network_load(npuc_network *n, const char *dict, const char *prefix, bool some) {
+  diag *d = n->context->diag;
+  if (n->executor) return npuc_fail(d, NPUC_DIAG_E0104, &(diag_place){.file = dict}, "weights are loaded before the first run");
+  return npuc_state_dict_load(d, n->model.module, &(state_request){.path = dict, .prefix = prefix, .match = some ? "some" : "all"}, NULL);
 }
 
 size_t npuc_network_inputs(const npuc_network *n) { return n->graph->n_inputs; }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "import/state_dict.h"
 #include "ir/text.h"
 #include "stages/target.h"
 
@@ -15,6 +16,14 @@ static const option model_options[] = {
     {"--reference", 0, OPTION_VALUE, "DIR", "the source framework's own outputs as NAME.npy, compared at import"},
 };
 const option_group npuc_cli_model_group = {"Model", model_options, sizeof model_options / sizeof *model_options};
+
+static const option state_options[] = {
+    {"--state-dict", 0, OPTION_VALUE, "FILE", "weights for the graph, by name: torch.save, safetensors, an index of shards or its folder"},
+    {"--state-dict-prefix", 0, OPTION_VALUE, "PREFIX",
+     "what the names in FILE begin with (default: found; module., state_dict., ema. ...)"},
+    {"--state-dict-match", 0, OPTION_VALUE, "all|some", "some: parameters that FILE does not have stay as they are (default all)"},
+};
+const option_group npuc_cli_state_group = {"State dict", state_options, sizeof state_options / sizeof *state_options};
 
 static const option data_options[] = {
     {"--calib", 0, OPTION_VALUE, "DATA", "samples that the ranges of activations are measured on"},
@@ -55,6 +64,27 @@ npuc_status npuc_cli_dims(cli *c, const char *name, const symbol_binding **out_d
   return NPUC_OK;
 }
 
+npuc_status npuc_cli_refuse_state(cli *c, const char *label) {
+  if (!npuc_cli_value(&c->line, "--state-dict")) return NPUC_OK;
+  return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.file = label, .attribute = "--state-dict"},
+                   "it is a program for an NPU: its weights are packed for the target");
+}
+
+npuc_status npuc_cli_load_state(cli *c, module *m) {
+  state_request request = {.path = npuc_cli_value(&c->line, "--state-dict"),
+                           .prefix = npuc_cli_value(&c->line, "--state-dict-prefix"),
+                           .match = npuc_cli_value(&c->line, "--state-dict-match")};
+  json_t *report;
+  if (!request.path && (request.prefix || request.match))
+    return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--state-dict"}, "its prefix or match is given, and no file");
+  if (!request.path) return NPUC_OK;
+  npuc_status status = npuc_state_dict_load(c->diag, m, &request, &report);
+  if (status == NPUC_OK)
+    npuc_cli_say(c, "state dict %s: %lld tensors\n", request.path, (long long)json_integer_value(json_object_get(report, "matched")));
+  if (report) npuc_cli_set(c, "state_dict", report);
+  return status;
+}
+
 /* The command line's values over the recorded ones; that a text replaces another is said. A list that is given replaces the recorded list. */
 static npuc_status apply_option(cli *c, build *b, const option *o) {
   const char **texts, *name = o->name + 2, *before = npuc_build_option_text(b, name);
@@ -67,7 +97,7 @@ static npuc_status apply_option(cli *c, build *b, const option *o) {
 }
 
 static npuc_status apply_options(cli *c, build *b) {
-  static const option_group *const groups[] = {&npuc_cli_target_group, &npuc_cli_model_group, &npuc_cli_data_group,
+  static const option_group *const groups[] = {&npuc_cli_target_group, &npuc_cli_model_group, &npuc_cli_state_group, &npuc_cli_data_group,
                                                &npuc_cli_quantize_group};
   static const option seed = {.name = "--seed"};
   for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)

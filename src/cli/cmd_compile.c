@@ -133,15 +133,11 @@ static npuc_status run_stage(cli *c) {
   return in_build(c, argument, NULL, s, s, strike);
 }
 
-static const option_group *const all_groups[] = {&npuc_cli_target_group,
-                                                 &npuc_cli_model_group,
-                                                 &npuc_cli_data_group,
-                                                 &npuc_cli_quantize_group,
-                                                 &npuc_cli_pass_group,
-                                                 &npuc_cli_pipeline_group,
-                                                 NULL};
-static const option_group *const model_groups[] = {&npuc_cli_model_group, &npuc_cli_data_group, &npuc_cli_pass_group,
-                                                   &npuc_cli_pipeline_group, NULL};
+static const option_group *const all_groups[] = {
+    &npuc_cli_target_group,   &npuc_cli_model_group, &npuc_cli_state_group,    &npuc_cli_data_group,
+    &npuc_cli_quantize_group, &npuc_cli_pass_group,  &npuc_cli_pipeline_group, NULL};
+static const option_group *const model_groups[] = {&npuc_cli_model_group, &npuc_cli_state_group,    &npuc_cli_data_group,
+                                                   &npuc_cli_pass_group,  &npuc_cli_pipeline_group, NULL};
 
 static const char *const compile_examples[] = {
     "npuc compile examples/demo/model.onnx -t refnpu-n16 -o out --calib examples/demo/calib.npy --eval examples/demo/test.npy --preprocess "

@@ -7,6 +7,7 @@
 #include "stages/engine.h"
 
 static npuc_status bind(void *user, module *m) {
+  NPUC_TRY(npuc_cli_load_state(user, m));
   NPUC_TRY(npuc_cli_check_dims(user, m));
   return npuc_cli_bind_dims(user, m);
 }
@@ -49,6 +50,7 @@ static npuc_status run(cli *c) {
   engine e = {0};
   npuc_status status =
       npuc_engine_open(c->diag, c->arena, c->pool, c->line.arguments[0], npuc_cli_value(&c->line, "--engine"), bind, c, &e);
+  if (status == NPUC_OK && e.model.kind == MODEL_NPU) status = npuc_cli_refuse_state(c, e.model.label);
   if (status == NPUC_OK) status = count(c, &e);
   npuc_engine_close(&e);
   return status;
@@ -63,7 +65,7 @@ static const option options[] = {
     {"--engine", 0, OPTION_VALUE, "graph|simulator", "for .npu files"},
 };
 static const option_group group = {"Eval", options, sizeof options / sizeof *options};
-static const option_group *const groups[] = {&group, NULL};
+static const option_group *const groups[] = {&group, &npuc_cli_state_group, NULL};
 static const char *const examples[] = {"npuc eval build/demo@quantize --data examples/demo/test.npy",
                                        "npuc eval build/demo --data examples/demo/test.npy --engine simulator --limit 100", NULL};
 

@@ -9,7 +9,7 @@
 #include "cli/graph_page.h"
 #include "cli/inputs.h"
 #include "cli/npu_view.h"
-#include "import/torch/torch.h"
+#include "import/state_dict.h"
 #include "ir/op.h"
 #include "ir/text.h"
 #include "report/graph_json.h"
@@ -92,14 +92,14 @@ static void add_content(json_t *o, const tensor *t) {
   if (finite) json_object_update_new(o, json_pack("{s:f, s:f, s:f}", "min", lo, "max", hi, "mean", sum / (double)finite));
 }
 
-/* Tensors without a graph: torch.save's files. */
+/* Tensors without a graph: files of torch.save, of safetensors, and the shards of either. */
 static npuc_status inspect_tensors(cli *c, const char *path) {
-  torch_file *f;
-  NPUC_TRY(npuc_torch_open(c->diag, path, &f));
+  state_dict *dict;
+  NPUC_TRY(npuc_state_dict_open(c->diag, path, &dict));
   json_t *list = json_array();
   int64_t parameters = 0;
-  for (size_t i = 0; i < npuc_torch_count(f); i++) {
-    const torch_tensor *t = npuc_torch_at(f, i);
+  for (size_t i = 0; i < npuc_state_dict_count(dict); i++) {
+    const torch_tensor *t = npuc_state_dict_at(dict, i);
     json_t *o = json_pack("{s:s, s:s}", "name", t->name, "dtype", npuc_dtype_name(t->value.type));
     json_object_set_new(o, "shape", npuc_describe_shape(NULL, &t->value.shape));
     if (npuc_cli_flag(&c->line, "--values")) add_content(o, &t->value);
@@ -107,10 +107,10 @@ static npuc_status inspect_tensors(cli *c, const char *path) {
     parameters += npuc_tensor_elements(&t->value);
     npuc_cli_say(c, "  %-10s %-24s %s\n", npuc_dtype_name(t->value.type), shape_text(c->arena, NULL, &t->value.shape), t->name);
   }
-  npuc_cli_say(c, "%zu tensors, %" PRId64 " numbers\n", npuc_torch_count(f), parameters);
+  npuc_cli_say(c, "%zu tensors, %" PRId64 " numbers\n", npuc_state_dict_count(dict), parameters);
   npuc_cli_set(c, "tensors", list);
   npuc_cli_set(c, "parameters", json_integer((json_int_t)parameters));
-  npuc_torch_close(f);
+  npuc_state_dict_close(dict);
   return NPUC_OK;
 }
 
@@ -162,7 +162,7 @@ static const option options[] = {
     {"--dim", 0, OPTION_LIST, "SYMBOL=N", "the number of a symbolic dim"},
     {"--ops", 0, OPTION_FLAG, NULL, "count operators"},
     {"--nodes", 0, OPTION_FLAG, NULL, "list nodes, with place and reason where they have one"},
-    {"--values", 0, OPTION_FLAG, NULL, "tensors of a torch.save file: smallest, largest, mean and first elements, in the JSON document"},
+    {"--values", 0, OPTION_FLAG, NULL, "tensors without a graph: smallest, largest, mean and first elements, in the JSON document"},
     {"--text", 0, OPTION_FLAG, NULL, "print the model in ONNX's text form"},
     {"--graph", 0, OPTION_VALUE, "FILE.html", "write the graph as a page: searched, zoomed, clicked"},
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/build_options.h"
 #include "cli/inputs.h"
 #include "cli/npu_view.h"
 #include "exec/executor.h"
@@ -95,6 +96,7 @@ static npuc_status run(cli *c) {
   const char *folder = npuc_cli_value(&c->line, "--output");
   NPUC_TRY(npuc_model_open(c->diag, c->arena, c->line.arguments[0], &m));
   if (m.kind == MODEL_NPU) {
+    NPUC_TRY(npuc_cli_refuse_state(c, m.label));
     if (folder) NPUC_TRY(npuc_dir_create(c->diag, folder));
     return npuc_cli_run_npu(c, m.path);
   }
@@ -106,6 +108,7 @@ static npuc_status run(cli *c) {
     npuc_fix(c->diag, "npuc run %s", c->line.arguments[0]);
   }
   if (status == NPUC_OK && folder) status = npuc_dir_create(c->diag, folder);
+  if (status == NPUC_OK) status = npuc_cli_load_state(c, m.module);
   if (status == NPUC_OK) status = npuc_cli_check_dims(c, m.module);
   if (status == NPUC_OK) status = npuc_cli_bind_dims(c, m.module);
   if (status == NPUC_OK) status = npuc_cli_graph_inputs(c, &m, &inputs);
@@ -123,7 +126,7 @@ static const option options[] = {
     {"--engine", 0, OPTION_VALUE, "graph|simulator", "for .npu files: plain kernels, or the NPU's simulator (equal bytes)"},
 };
 static const option_group group = {"Run", options, sizeof options / sizeof *options};
-static const option_group *const groups[] = {&group, NULL};
+static const option_group *const groups[] = {&group, &npuc_cli_state_group, NULL};
 static const char *const examples[] = {"npuc run examples/demo/model.onnx --dim N=4", "npuc run build/demo --engine simulator", NULL};
 
 const command npuc_command_run = {.name = "run",

@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "formats/safetensors.h"
 #include "formats/zip.h"
 #include "import/onnx/onnx.h"
 #include "import/pt2/pt2.h"
+#include "import/state_dict.h"
 #include "import/torch/torch.h"
 
 static const uint8_t npu_magic[8] = {0x89, 'N', 'P', 'U', 0x0d, 0x0a, 0x1a, 0x0a};
@@ -56,6 +58,8 @@ npuc_status npuc_source_format(diag *d, const char *path, source_format *out_for
   else if (n >= 2 && bytes[0] == 0x80 && bytes[1] >= 2 &&
            bytes[1] <= 5) /* a pickle's PROTO: torch.save's legacy form, or the reader says what else */
     *out_format = SOURCE_TORCH;
+  else if (npuc_safetensors_is(bytes, n, n))
+    *out_format = SOURCE_SAFETENSORS;
   else if (n >= 2 && begins_like_onnx(bytes[0]))
     *out_format = SOURCE_ONNX;
   npuc_file_release(file);
@@ -65,15 +69,16 @@ npuc_status npuc_source_format(diag *d, const char *path, source_format *out_for
 static npuc_status no_graph(diag *d, const char *path, source_format format) {
   diag_place place = {.file = path};
   static const char how[] = "export the model from Python: torch.export.save(torch.export.export(model, args), 'model.pt2')";
-  if (format == SOURCE_TORCH) {
-    npuc_status status = npuc_fail(d, NPUC_DIAG_E0906, &place, "the file holds tensors of torch.save without a graph");
-    npuc_fix(d, "npuc inspect '%s' lists them", path);
-    npuc_fix(d, "%s", how);
-    return status;
-  }
   if (format == SOURCE_TORCHSCRIPT) {
     npuc_status status = npuc_fail(d, NPUC_DIAG_E0331, &place, "the file is a TorchScript archive (torch.jit.save)");
     npuc_fix(d, "%s", how);
+    return status;
+  }
+  if (format == SOURCE_TORCH || format == SOURCE_SAFETENSORS || npuc_state_dict_is(path)) {
+    npuc_status status = npuc_fail(d, NPUC_DIAG_E0906, &place, "it holds tensors (torch.save, safetensors) without a graph");
+    npuc_fix(d, "npuc inspect '%s' lists them", path);
+    npuc_fix(d, "%s", how);
+    npuc_fix(d, "--state-dict '%s' puts them into the graph of another file", path);
     return status;
   }
   return npuc_fail(d, NPUC_DIAG_E0906, &place, "it begins like no format that npuc reads (ONNX, .pt2, .npu, or a folder made by npuc)");
@@ -82,6 +87,7 @@ static npuc_status no_graph(diag *d, const char *path, source_format format) {
 npuc_status npuc_source_read(diag *d, const char *path, module **out_module) {
   source_format format;
   *out_module = NULL;
+  if (npuc_path_is_dir(path)) return no_graph(d, path, SOURCE_UNKNOWN);
   NPUC_TRY(npuc_source_format(d, path, &format));
   if (format == SOURCE_ONNX) return npuc_onnx_read(d, path, out_module);
   if (format == SOURCE_PT2) return npuc_pt2_read(d, path, out_module);

@@ -10,6 +10,7 @@ typedef enum source_format {
   SOURCE_ONNX,
   SOURCE_PT2,         /* torch.export.save */
   SOURCE_TORCH,       /* torch.save: tensors without a graph */
+  SOURCE_SAFETENSORS, /* likewise */
   SOURCE_TORCHSCRIPT, /* torch.jit.save */
   SOURCE_NPU          /* an artifact of our own */
 } source_format;

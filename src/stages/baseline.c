@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "formats/npy.h"
-#include "import/read.h"
 #include "stages/stages.h"
 
 enum { BASELINE_SAMPLES = 16 };
@@ -183,8 +182,7 @@ npuc_status npuc_stage_baseline(stage_work *w) {
   module *m = NULL;
   runner *r = NULL;
   dataset *data = NULL;
-  npuc_diag_set_file(b->diag, b->options.model);
-  NPUC_TRY(npuc_source_read(b->diag, b->options.model, &m));
+  NPUC_TRY(npuc_build_source(b, &m, NULL));
   const graph *g = m->graphs[0];
   recording rec = {.graph = g};
   rec.inputs = npuc_xcalloc(g->n_inputs + 1, sizeof(tensor));

@@ -44,6 +44,7 @@ typedef struct build_options {
   const char *observer;                  /* NULL: default */
   const char *calib, *eval, *preprocess; /* NULL: none */
   const char *reference;
+  const char *state_dict, *state_dict_prefix, *state_dict_match; /* as state_request */
   const symbol_binding *dims;
   size_t n_dims;
   const input_shape *shapes;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/json.h"
+#include "import/state_dict.h"
 #include "ir/op.h"
 #include "passes/names.h"
 #include "stages/build.h"
@@ -80,7 +81,9 @@ static npuc_status recognise(diag *d, opened_model *m) {
   npuc_status status = npuc_source_format(d, m->path, &format);
   npuc_diag_set_file(d, outer_file);
   if (status != NPUC_OK) return status;
-  m->kind = format == SOURCE_NPU ? MODEL_NPU : format == SOURCE_TORCH || format == SOURCE_TORCHSCRIPT ? MODEL_TENSORS : MODEL_GRAPH;
+  m->kind = format == SOURCE_NPU                                                                     ? MODEL_NPU
+            : format == SOURCE_TORCH || format == SOURCE_SAFETENSORS || format == SOURCE_TORCHSCRIPT ? MODEL_TENSORS
+                                                                                                     : MODEL_GRAPH;
   if (format != SOURCE_UNKNOWN) return NPUC_OK;
   return npuc_fail(d, NPUC_DIAG_E0906, &(diag_place){.file = m->label},
                    "it begins like no format that npuc reads (ONNX, .pt2, torch.save, .npu, or a folder made by npuc), or it is empty");
@@ -89,6 +92,10 @@ static npuc_status recognise(diag *d, opened_model *m) {
 npuc_status npuc_model_find(diag *d, arena *a, const char *text, opened_model *out_model) {
   *out_model = (opened_model){.label = text, .path = text};
   const char *at = strrchr(text, '@');
+  if (!npuc_build_is(text) && npuc_state_dict_is(text)) {
+    out_model->kind = MODEL_TENSORS;
+    return NPUC_OK;
+  }
   if (npuc_path_is_dir(text)) {
     if (!npuc_build_is(text)) {
       npuc_status status = npuc_fail(d, NPUC_DIAG_E0906, &(diag_place){.file = text}, "the folder is no build of npuc");

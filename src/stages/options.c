@@ -145,6 +145,9 @@ static const struct {
     TEXT("preprocess", preprocess),
     TEXT("reference", reference),
     TEXT("scheme", scheme),
+    TEXT("state-dict", state_dict),
+    TEXT("state-dict-prefix", state_dict_prefix),
+    TEXT("state-dict-match", state_dict_match),
 #undef TEXT
     {"target", NULL, 0, add_target},
     {"dim", NULL, 0, add_dim},

@@ -62,6 +62,13 @@ static const char *tree_identity(identity *id, const char *path, int depth) {
   return text;
 }
 
+/* The state dict and what is asked of it; empty without one, as in builds of before there were any. */
+static const char *state_identity(identity *id, const build_options *o) {
+  if (!o->state_dict) return "";
+  return npuc_arena_printf(id->arena, "|state %s %s %s", tree_identity(id, o->state_dict, 0),
+                           o->state_dict_prefix ? o->state_dict_prefix : "(found)", o->state_dict_match ? o->state_dict_match : "all");
+}
+
 /* Identity of the source: the model's file, and the files beside it that hold its weights (external data). */
 static const char *model_identity(identity *id, const char *path) {
   const char *text = file_identity(id, path), *name;
@@ -140,10 +147,10 @@ static npuc_status stage_key(build *b, stage_id s, const char *target, bool cut,
   if (target) NPUC_TRY(target_identity(&id, target, &target_text));
   switch (s) {
     case STAGE_BASELINE:
-      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, model_identity(&id, o->model), data, shapes_identity(b));
+      parts = npuc_arena_printf(a, "%s%s%s|%s|%s", parts, model_identity(&id, o->model), state_identity(&id, o), data, shapes_identity(b));
       break;
     case STAGE_IMPORT:
-      parts = npuc_arena_printf(a, "%s%s|%s|%s", parts, model_identity(&id, o->model),
+      parts = npuc_arena_printf(a, "%s%s%s|%s|%s", parts, model_identity(&id, o->model), state_identity(&id, o),
                                 o->reference ? tree_identity(&id, o->reference, 0) : "none", outputs_identity(b, STAGE_BASELINE, NULL));
       break;
     case STAGE_QUANTIZE:

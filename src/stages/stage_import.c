@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stage 1: the source as our own model file. The gate reads the written file back and runs it: it must answer the baseline bit for bit, and the source framework's own outputs, where given, within
  * float rounding. */
-#include "import/read.h"
 #include "stages/stages.h"
 
 static npuc_status gate(stage_work *w, const module *source) {
@@ -16,8 +15,9 @@ static npuc_status gate(stage_work *w, const module *source) {
 
 npuc_status npuc_stage_import(stage_work *w) {
   module *m = NULL;
-  npuc_diag_set_file(w->b->diag, w->b->options.model);
-  NPUC_TRY(npuc_source_read(w->b->diag, w->b->options.model, &m));
+  json_t *report;
+  NPUC_TRY(npuc_build_source(w->b, &m, &report));
+  if (report) json_object_set_new(w->extras, "state_dict", report);
   module *written = npuc_module_clone(m);
   npuc_status status = w->b->tamper ? w->b->tamper(w->b->tamper_user, w->stage, written, NULL) : NPUC_OK;
   if (status == NPUC_OK) status = npuc_stage_write(w, written);

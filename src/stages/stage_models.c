@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "import/state_dict.h"
 #include "stages/stages.h"
 #include "stages/target.h"
 
@@ -12,6 +13,20 @@ npuc_status npuc_stage_arch(const stage_work *w, npu_arch *out_arch) {
   NPUC_TRY(npuc_target_open(w->b->diag, w->b->arena, w->target, &t));
   npuc_status status = npuc_npu_arch_load(w->b->diag, w->b->arena, t.path, out_arch);
   npuc_target_close(&t);
+  return status;
+}
+
+npuc_status npuc_build_source(build *b, module **out_module, json_t **out_report) {
+  const build_options *o = &b->options;
+  state_request request = {.path = o->state_dict, .prefix = o->state_dict_prefix, .match = o->state_dict_match};
+  if (out_report) *out_report = NULL;
+  npuc_diag_set_file(b->diag, o->model);
+  NPUC_TRY(npuc_source_read(b->diag, o->model, out_module));
+  npuc_status status = request.path ? npuc_state_dict_load(b->diag, *out_module, &request, out_report) : NPUC_OK;
+  if (status == NPUC_OK) return NPUC_OK;
+  if (out_report) json_decref(*out_report);
+  npuc_module_destroy(*out_module);
+  *out_module = NULL;
   return status;
 }
 

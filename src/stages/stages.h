@@ -45,6 +45,8 @@ json_t *npuc_build_results(const build *b);
 /* -- shared by the stages -- */
 /* The hardware of the stage's target. */
 npuc_status npuc_stage_arch(const stage_work *w, npu_arch *out_arch) NPUC_MUST_USE;
+/* Reads the source as the options say: with the state dict, of which *out_report (may be NULL) tells, in it. */
+npuc_status npuc_build_source(build *b, module **out_module, json_t **out_report) NPUC_MUST_USE;
 /* Reads the model that stage `s` left. */
 npuc_status npuc_stage_model(const stage_work *w, stage_id s, module **out_module) NPUC_MUST_USE;
 /* Writes the stage's model and names it as the first output; on gate failure it is kept as NAME.failed.onnx. */

@@ -23,6 +23,21 @@ says out.txt '"source": "stem'
 
 status 0 "$NPUC" inspect "$torch/views_legacy.pt"
 says out.txt transposed
+# weights by name: found under DataParallel's prefix, the rest told; tensors of something else are refused, and nothing runs with half of them
+status 0 "$NPUC" inspect "$torch/net.safetensors"
+says out.txt module.fc.weight
+status 0 "$NPUC" run "$torch/net.pt2" --dim s77=2 -o before
+status 0 "$NPUC" run "$torch/net.pt2" --dim s77=2 -o after --state-dict "$torch/net.safetensors"
+says out.txt "state dict"
+! cmp -s before/linear.npy after/linear.npy || fail "other weights gave the same outputs"
+status 2 "$NPUC" run "$torch/net.pt2" --state-dict "$torch/nested.pt"
+says err.txt "NPUC-E0341"
+says err.txt "missing: "
+status 2 "$NPUC" run "$torch/net.pt2" --state-dict-match some
+status 2 "$NPUC" eval out --data "$demo/test.npy" --state-dict "$torch/net.safetensors"
+status 6 "$NPUC" run "$torch/net.safetensors"
+says err.txt torch.export.save
+
 status 6 "$NPUC" inspect "$torch/hostile.pt"
 says err.txt posix.system
 status 6 "$NPUC" compile "$torch/nested.pt" -t refnpu-n16 -o tensors

@@ -3,6 +3,7 @@
 
 import collections
 import io
+import json
 import os
 import pathlib
 import pickle
@@ -167,3 +168,13 @@ torch.export.save(torch.export.export(Tiny(), (torch.ones(2),)), HERE / "tiny.pt
 with zipfile.ZipFile(HERE / "tiny.pt2") as a:
     kept = {n for n in a.namelist() if "sample_inputs" not in n and "/." not in n}
 rewrite(HERE / "tiny.pt2", HERE / "tiny.pt2", lambda name, data: relative(name, data) if name in kept else None)
+
+# other weights for net.pt2, as a trainer writes them: safetensors, names wrapped by DataParallel
+header, data = {}, b""
+for name, t in program.state_dict.items():
+    raw = (t.float() * 0.5).contiguous().detach().numpy().tobytes() if t.is_floating_point() else t.numpy().tobytes()
+    kind = "F32" if t.is_floating_point() else "I64"
+    header["module." + name] = {"dtype": kind, "shape": list(t.shape), "data_offsets": [len(data), len(data) + len(raw)]}
+    data += raw
+text = json.dumps(header).encode()
+(HERE / "net.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + data)

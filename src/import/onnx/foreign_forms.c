@@ -148,6 +148,36 @@
         ")\n" QUANTIZE("C_zero") "}\n"                                                                                   \
   }
 
+/* Weights of 4 bits, the low half of a byte first: B [N, blocks, block_size / 2] becomes [N, blocks, block_size]. */
+#define HALVES(to, from)                                                                                              \
+  "  fifteen" to " = Constant <value = uint8 {15}> ()\n  low" to " = BitwiseAnd (" from ", fifteen" to ")\n  four" to \
+  " = Constant <value = uint8 {4}> ()\n"                                                                              \
+  "  high" to " = BitShift <direction: string = \"RIGHT\"> (" from ", four" to ")\n  last" to                         \
+  " = Constant <value_ints: ints = [-1]> ()\n"                                                                        \
+  "  low_" to " = Unsqueeze (low" to ", last" to ")\n  high_" to " = Unsqueeze (high" to ", last" to                  \
+  ")\n"                                                                                                               \
+  "  " to " = Concat <axis: int = -1> (low_" to ", high_" to ")\n"
+#define NBITS_HEAD \
+  "MatMulNBits <K, N, bits: int = 4, block_size, accuracy_level> (A, B, scales, zeros, order, bias) => (Y) {\n" HALVES("pairs", "B") \
+  "  rows = Constant <value_ints: ints = [0, 0, -1]> ()\n  codes = Reshape (pairs, rows)\n  q = CastLike (codes, scales)\n"        \
+  "  grid = Shape <start: int = 0, end: int = 2> (B)\n  single = Constant <value_ints: ints = [1]> ()\n"                            \
+  "  per_block = Concat <axis: int = 0> (grid, single)\n  s = Reshape (scales, per_block)\n"
+#define NBITS_TAIL                                                                                                                       \
+  "  centred = Sub (q, z)\n  w = Mul (centred, s)\n  matrix = Constant <value_ints: ints = [0, -1]> ()\n  whole = Reshape (w, matrix)\n" \
+  "  zero = Constant <value_ints: ints = [0]> ()\n  depth = Constant <value_int: int = @K> ()\n  end = Unsqueeze (depth, zero)\n"        \
+  "  used = Slice (whole, zero, end, single)\n  turned = Transpose <perm: ints = [1, 0]> (used)\n"
+#define NBITS_EIGHT "  eight = Constant <value = int32 {8}> ()\n  z = CastLike (eight, scales)\n"
+#define NBITS_ZEROS                                                                                                                       \
+  "  outs = Shape <start: int = 0, end: int = 1> (B)\n  minus = Constant <value_ints: ints = [-1]> ()\n  lines = Concat <axis: int = 0> " \
+  "(outs, minus)\n" \
+  "  packed = Reshape (zeros, lines)\n" HALVES("z_pairs", "packed") "  z_all = Reshape (z_pairs, lines)\n"              \
+  "  none = Constant <value_ints: ints = [0]> ()\n  blocks = Shape <start: int = 1, end: int = 2> (B)\n"                  \
+  "  z_used = Slice (z_all, none, blocks, single)\n  z_typed = CastLike (z_used, scales)\n  z = Reshape (z_typed, per_block)\n"
+#define NBITS(when, zeros, last) \
+  { MS, "MatMulNBits", when " !4 bits=4?", NBITS_HEAD zeros NBITS_TAIL last "}\n" }
+#define NBITS_PLAIN "  Y = MatMul (A, turned)\n"
+#define NBITS_BIAS "  product = MatMul (A, turned)\n  Y = Add (product, bias)\n"
+
 const foreign_form npuc_foreign_forms[] = {
     ROUNDINGS(QUANT, "?"),
     TRUNC("  rounded = Floor (q)\n", "rounding_mode=FLOOR?"),
@@ -215,5 +245,16 @@ const foreign_form npuc_foreign_forms[] = {
      "DynamicQuantizeMatMul (A, B, b_scale, b_zero, bias) => (Y) {\n"
      "  a, scale, zero = DynamicQuantizeLinear (A)\n  sums = MatMulInteger (a, B, zero, b_zero)\n  wide = Cast <to: int = 1> (sums)\n"
      "  both = Mul (scale, b_scale)\n  r = Mul (wide, both)\n  Y = Add (r, bias)\n}\n"},
+    NBITS("!3 !5", NBITS_EIGHT, NBITS_PLAIN),
+    NBITS("!3 5", NBITS_EIGHT, NBITS_BIAS),
+    NBITS("3 !5", NBITS_ZEROS, NBITS_PLAIN),
+    NBITS("3 5", NBITS_ZEROS, NBITS_BIAS),
+    {MS, "MultiHeadAttention", "1 2 !3 !4 !8",
+     "MultiHeadAttention <num_heads, scale, unidirectional, mask_filter_value> (query, key, value, b, m, attention_bias, past_key, "
+     "past_value) "
+     "=> (output, present_key, present_value) {\n"
+     "  output, present_key, present_value = Attention <q_num_heads: int = @num_heads, kv_num_heads: int = @num_heads, scale: float = "
+     "@scale, "
+     "is_causal: int = @unidirectional> (query, key, value, attention_bias, past_key, past_value)\n}\n"},
 };
 const size_t npuc_foreign_count = sizeof npuc_foreign_forms / sizeof *npuc_foreign_forms;

@@ -133,6 +133,12 @@ for parts in (1, 2, 3, 4):
     case(f"qlinearconcat_{parts}", "QLinearConcat", [scale(0.05), zero(128), *sum((part(2, 3 + k) for k in range(parts)), [])], out_types=(2,), rtol=0, atol=1, axis=1)
 case("dynamicquantizematmul", "DynamicQuantizeMatMul", [f(3, 6), u8(6, 5), f(1), u8(1)], rtol=1e-4, atol=1e-4)
 case("dynamicquantizematmul_columns", "DynamicQuantizeMatMul", [f(2, 3, 6), s8(6, 5), abs(f(5)), np.zeros(5, np.int8), f(5)], rtol=1e-4, atol=1e-4)
+for tag, k, zeros, bias in (("", 64, None, None), ("_bias", 80, None, f(6)), ("_zeros", 70, u8(6, 2), None), ("_zeros_bias", 96, u8(6, 2), f(6))):
+    blocks = -(-k // 32)
+    case("matmulnbits" + tag, "MatMulNBits", [f(2, 3, k), u8(6, blocks, 16), abs(f(6, blocks, scale=0.1)) if tag else abs(f(6 * blocks, scale=0.1)), zeros if zeros is None or blocks > 2 else u8(6, 1), None, bias],
+         K=k, N=6, bits=4, block_size=32, rtol=1e-4, atol=1e-3)
+case("multiheadattention", "MultiHeadAttention", [f(2, 3, 8), f(2, 5, 8), f(2, 5, 8)], num_heads=2)
+case("multiheadattention_causal_bias", "MultiHeadAttention", [f(2, 4, 8), f(2, 4, 8), f(2, 4, 8), None, None, f(2, 2, 4, 4)], num_heads=2, scale=0.3, unidirectional=1)
 
 
 if __name__ == "__main__":

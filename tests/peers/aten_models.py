@@ -7,9 +7,12 @@
 Those of transformers are left out, by name, where that package is not there.
 """
 import argparse
+import json
 import os
+import subprocess
 import sys
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -69,6 +72,70 @@ class SqueezeExcite(nn.Module):
         y = F.hardswish(self.conv(x))
         s = y.mean((2, 3), keepdim=True)
         return y * F.hardsigmoid(self.up(F.silu(self.down(s)))) + x
+
+
+class MBConv(nn.Module):
+    """MobileNetV3's and EfficientNet's block: expand, depthwise, squeeze and excite, project."""
+
+    def __init__(self, i, o, kernel, stride, act, gate):
+        super().__init__()
+        h = 4 * i
+        self.same = stride == 1 and i == o
+        self.expand = nn.Sequential(nn.Conv2d(i, h, 1, bias=False), nn.BatchNorm2d(h), act(), nn.Conv2d(h, h, kernel, stride, kernel // 2, groups=h, bias=False), nn.BatchNorm2d(h), act())
+        self.excite = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Conv2d(h, i, 1), act(), nn.Conv2d(i, h, 1), gate())
+        self.project = nn.Sequential(nn.Conv2d(h, o, 1, bias=False), nn.BatchNorm2d(o))
+
+    def forward(self, x):
+        y = self.expand(x)
+        y = self.project(y * self.excite(y))
+        return x + y if self.same else y
+
+
+def mbconv_net(act, gate):
+    return nn.Sequential(nn.Conv2d(3, 16, 3, 2, 1, bias=False), nn.BatchNorm2d(16), act(), MBConv(16, 16, 3, 1, act, gate), MBConv(16, 24, 5, 2, act, gate), MBConv(24, 24, 5, 1, act, gate),
+                         nn.Conv2d(24, 48, 1, bias=False), nn.BatchNorm2d(48), act(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(48, 10))
+
+
+class YoloHead(nn.Module):
+    """Two scales of features, a neck that joins them, and for each the boxes' distributions and the classes, as YOLOv8 ends."""
+
+    def __init__(self, c=16, classes=4, bins=8):
+        super().__init__()
+        conv = lambda i, o, k=3, s=1: nn.Sequential(nn.Conv2d(i, o, k, s, k // 2, bias=False), nn.BatchNorm2d(o), nn.SiLU(inplace=True))
+        self.a, self.b, self.join = conv(3, c, 3, 2), conv(c, c, 3, 2), conv(2 * c, c)
+        self.box = nn.ModuleList(nn.Sequential(conv(c, c), nn.Conv2d(c, 4 * bins, 1)) for _ in range(2))
+        self.classes = nn.ModuleList(nn.Sequential(conv(c, c), nn.Conv2d(c, classes, 1)) for _ in range(2))
+        self.bins = bins
+        self.register_buffer("steps", torch.arange(bins, dtype=torch.float32))
+
+    def forward(self, x):
+        a = self.a(x)
+        b = self.b(a)
+        a = self.join(torch.cat((F.interpolate(b, scale_factor=2.0, mode="nearest"), a), 1))
+        out = []
+        for f, box, cls in zip((a, b), self.box, self.classes):
+            d = box(f).flatten(2).unflatten(1, (4, self.bins)).softmax(2)
+            out.append(torch.cat(((d * self.steps.view(1, 1, -1, 1)).sum(2), cls(f).flatten(2).sigmoid()), 1))
+        return torch.cat(out, 2)
+
+
+class Conformer(nn.Module):
+    """One block: half a feed-forward, attention, convolution, half a feed-forward."""
+
+    def __init__(self, d=32):
+        super().__init__()
+        forward = lambda: nn.Sequential(nn.LayerNorm(d), nn.Linear(d, 2 * d), nn.SiLU(), nn.Linear(2 * d, d))
+        self.first, self.last, self.norm, self.out = forward(), forward(), nn.LayerNorm(d), nn.LayerNorm(d)
+        self.attention = nn.MultiheadAttention(d, 4, batch_first=True)
+        self.point, self.depth, self.bn, self.project = nn.Conv1d(d, 2 * d, 1), nn.Conv1d(d, d, 5, padding=2, groups=d), nn.BatchNorm1d(d), nn.Conv1d(d, d, 1)
+
+    def forward(self, x):
+        x = x + 0.5 * self.first(x)
+        y = self.norm(x)
+        x = x + self.attention(y, y, y, need_weights=False)[0]
+        y = F.glu(self.point(x.transpose(1, 2)), 1)
+        x = x + self.project(F.silu(self.bn(self.depth(y)))).transpose(1, 2)
+        return self.out(x + 0.5 * self.last(x))
 
 
 class ConvNeXt(nn.Module):
@@ -188,11 +255,13 @@ class Logits(nn.Module):
 
 def own():
     image = real(2, 3, 32, 32)
-    return [("resnet-18", resnet18(), (image,), {}), ("resnet-18, dynamic batch", resnet18(), (image,), {"dynamic": True, "sizes": 3}),
-            ("mobilenet-v2", mobilenet_v2(), (image,), {}), ("squeeze and excite", SqueezeExcite(8), (real(1, 8, 9, 9),), {}),
+    return [("resnet-18", resnet18(), (image,), {"int8": True}), ("mobilenet-v3", mbconv_net(nn.Hardswish, nn.Hardsigmoid), (image,), {"int8": True}),
+            ("efficientnet", mbconv_net(nn.SiLU, nn.Sigmoid), (image,), {"int8": True}), ("yolo head", YoloHead(), (image,), {}), ("conformer block", Conformer(), (real(2, 9, 32),), {}),
+            ("resnet-18, dynamic batch", resnet18(), (image,), {"dynamic": True, "sizes": 3}),
+            ("mobilenet-v2", mobilenet_v2(), (image,), {"int8": True}), ("squeeze and excite", SqueezeExcite(8), (real(1, 8, 9, 9),), {"int8": True}),
             ("convnext block", ConvNeXt(), (real(1, 16, 8, 8),), {}), ("u-net", UNet(), (real(1, 3, 16, 24),), {}), ("vit", ViT(), (image,), {}),
             ("vit, dynamic batch", ViT(), (image,), {"dynamic": True, "sizes": 4}), ("attention written out", Attention(), (real(2, 7, 32),), {}),
-            ("wavenet", WaveNet(), (real(1, 8, 20),), {}), ("dcgan generator", Generator(), (real(2, 10),), {}),
+            ("wavenet", WaveNet(), (real(1, 8, 20),), {"int8": True}), ("dcgan generator", Generator(), (real(2, 10),), {}),
             ("lstm", Recurrent(nn.LSTM, batch_first=True), (real(2, 5, 6),), {}),
             ("lstm, dynamic batch", Recurrent(nn.LSTM, batch_first=True), (real(2, 5, 6),), {"dynamic": True, "sizes": 3}),
             ("lstm, both directions, without biases", Recurrent(nn.LSTM, bidirectional=True, bias=False), (real(5, 2, 6),), {}),
@@ -217,6 +286,28 @@ def of_transformers():
             ("gpt2", Logits(t.GPT2LMHeadModel(t.GPT2Config(n_embd=32, n_layer=2, n_head=4, vocab_size=50, n_positions=64, use_cache=False))), (ids,), {})]
 
 
+def int8(npuc, work, model, inputs):
+    """Exported for one sample, compiled for refnpu-n16: cosine of the integer module with the float network at least 0.99, and the simulator's bytes are the module's."""
+    shape = inputs[0].shape[1:]
+    model.train()
+    with torch.no_grad():
+        for k in range(20):  # statistics that fit the activations
+            model(real(16, *shape, seed=k))
+    archive, data, out = (os.path.join(work, name) for name in ("int8.pt2", "calib.npy", "out"))
+    torch.export.save(torch.export.export(model.eval(), (real(1, *shape),)), archive)
+    np.save(data, real(64, *shape, seed=99).numpy())
+    r = subprocess.run([npuc, "compile", archive, "-t", "refnpu-n16", "--calib", data, "-o", out, "--force", "-q"], capture_output=True, text=True)
+    if r.returncode:
+        return f"status {r.returncode}: {r.stderr.strip()[:300]}"
+    stages = json.load(open(os.path.join(out, "manifest.json")))["stages"]
+    gate = {name.split(".")[0]: stage["gate"] for name, stage in stages.items()}
+    cosine = min(o["cosine"] for o in gate["quantize"]["outputs"])
+    simulated = gate["verify"]["simulator"]
+    if cosine < 0.99:
+        return f"cosine {cosine}"
+    return None if simulated["tensors"] > 0 and simulated["different"] == 0 else f"the simulator differs in {simulated['different']} tensors"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--npuc", required=True)
@@ -238,6 +329,10 @@ def main():
                 wrong = f"{type(e).__name__}: {str(e)[:200]}"
             counts["FAIL" if wrong else "ok"] += 1
             print(f"{'FAIL' if wrong else 'ok':5}{name}{' (decomposed)' if decompose else ''}{': ' + wrong if wrong else ''}", flush=True)
+        if options.get("int8"):
+            wrong = int8(args.npuc, args.work, model, inputs)
+            counts["FAIL" if wrong else "ok"] += 1
+            print(f"{'FAIL' if wrong else 'ok':5}{name}, int8 on refnpu-n16{': ' + wrong if wrong else ''}", flush=True)
     print(f"{counts['ok']} right, {counts['FAIL']} wrong")
     return 1 if counts["FAIL"] else 0
 

@@ -213,6 +213,9 @@ static npuc_status add_parsed(onnx_source *s, onnx_node *n) {
   onnx_function *f = npuc_onnx_called(s, n);
   if (!f) NPUC_TRY(npuc_onnx_foreign(s, n, &f));
   if (f) return npuc_onnx_inline(s, n, f);
+  bool taken;
+  NPUC_TRY(npuc_onnx_add_list_node(s, n, &taken));
+  if (taken) return NPUC_OK;
   NPUC_TRY(npuc_onnx_upgrade(s, n));
   return npuc_onnx_add_node(s, n);
 }

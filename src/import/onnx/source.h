@@ -92,6 +92,15 @@ typedef struct dropped_output {
   const char *label; /* of the node whose output it was */
 } dropped_output;
 
+/* A sequence or an optional: what it holds. */
+typedef struct onnx_list {
+  value *placeholder; /* no node makes it */
+  value **items;
+  int32_t n;
+  bool is_optional;
+  const char *label; /* of the node that made it */
+} onnx_list;
+
 /* The axis of a value's scales (META_QUANT_AXIS), by the value's name until the annotations are read. */
 typedef struct quant_axis {
   int32_t axis;
@@ -113,6 +122,8 @@ typedef struct onnx_source {
   map *annotation_tensors; /* name -> value: initializers that annotations name */
   dropped_output *dropped;
   size_t n_dropped, dropped_capacity;
+  onnx_list *lists;
+  size_t n_lists, lists_capacity;
   int64_t ir_version;
   int64_t opset; /* of the default domain; 0 until read, the newest where the file names none. Of the function whose nodes are being read */
   bool names_no_opset; /* of the default domain: it may have no node of it */
@@ -171,6 +182,14 @@ bool npuc_onnx_find(onnx_source *s, const char *name, value **out_value);
 const char *npuc_onnx_nearest(onnx_source *s, const char *name);
 /* What an inner name is called in the graph: with the call's label in front. */
 const char *npuc_onnx_inner_name(onnx_source *s, const char *name);
+
+/* -- sequences and optionals (sequence.c) -- */
+/* What `v` stands for, or NULL: it is a tensor. */
+const onnx_list *npuc_onnx_list(const onnx_source *s, const value *v);
+/* Takes nodes that make or read lists; others are left alone. */
+npuc_status npuc_onnx_add_list_node(onnx_source *s, const onnx_node *n, bool *out_taken) NPUC_MUST_USE;
+/* When all is read: nothing may want a list as a whole. */
+npuc_status npuc_onnx_check_lists(onnx_source *s) NPUC_MUST_USE;
 
 /* -- functions (function.c) -- */
 npuc_status npuc_onnx_add_function(onnx_source *s, pb_reader message) NPUC_MUST_USE;

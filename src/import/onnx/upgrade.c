@@ -332,6 +332,7 @@ static void flatten_softmax(onnx_source *s, const legacy_softmax *old) {
 }
 
 npuc_status npuc_onnx_upgrade_inferred(onnx_source *s) {
+  NPUC_TRY(npuc_onnx_check_lists(s));
   NPUC_TRY(check_dropped(s));
   if (s->n_softmaxes == 0) return NPUC_OK;
   for (size_t i = 0; i < s->n_softmaxes; i++) NPUC_ATTRS(axis_attributes, s->softmaxes[i].node)->axis = s->softmaxes[i].axis;

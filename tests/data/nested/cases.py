@@ -202,3 +202,48 @@ m (float[2,3] x, bool c) => (float[2,3] y, float[2,3] z) {
   h = Constant <value_float = 0.5> ()
   b = Mul (a, h)
 }""", x=floats(2, 3), c=np.array(True))
+
+# -- sequences and optionals that are known while the file is read --
+case("sequence_edits", H + """m (float[2] x, float[2] z) => (float[2] a, float[2] b, int64 n) <int64 first = {0}, int64 last = {-1}> {
+  none = SequenceEmpty ()
+  one = SequenceInsert (none, x)
+  two = SequenceInsert (one, z, first)
+  built = SequenceConstruct (x, z, x)
+  three = SequenceInsert (built, z, last)
+  less = SequenceErase (three, first)
+  same = Identity (less)
+  a = SequenceAt (two, last)
+  b = SequenceAt (same, first)
+  n = SequenceLength (same)
+}""", BOTH, x=floats(2), z=floats(2))
+case("sequence_split", H + """m (float[5,2] x) => (float[2,2] a, float[1,2] b, float[2] c, float[3,2] d, int64 n) <int64 two = {2}, int64 at = {2}, int64[2] sizes = {3, 2}, int64 zero = {0}> {
+  y = Neg (x)
+  even = SplitToSequence (y, two)
+  a = SequenceAt (even, zero)
+  b = SequenceAt (even, at)
+  ones = SplitToSequence <keepdims = 0> (y)
+  c = SequenceAt (ones, at)
+  listed = SplitToSequence (y, sizes)
+  d = SequenceAt (listed, zero)
+  n = SequenceLength (ones)
+}""", x=floats(5, 2))
+case("sequence_concat", H + """m (float[2,3] x, float[2,3] z) => (float[4,3] a, float[2,2,3] b) {
+  s = SequenceConstruct (x, z)
+  a = ConcatFromSequence <axis = 0> (s)
+  b = ConcatFromSequence <axis = 1, new_axis = 1> (s)
+}""", BOTH, x=floats(2, 3), z=floats(2, 3))
+case("sequence_through_function", """<ir_version: 10, opset_import: ["" : 18, "f" : 1]>
+m (float[4] x) => (float[2] y) <int64 one = {1}> {
+  s = f.Halves (x)
+  y = SequenceAt (s, one)
+}
+""" + F + """Halves (a) => (s) {
+  n = Constant <value_int = 2> ()
+  s = SplitToSequence (a, n)
+}""", x=floats(4))
+case("optional_known", H + """m (float[2] x) => (float[2] y, bool has, bool none) {
+  o = Optional (x)
+  y = OptionalGetElement (o)
+  has = OptionalHasElement (o)
+  none = OptionalHasElement ()
+}""", x=floats(2))

@@ -55,6 +55,10 @@ static const wanted models[] = {
     {"loop_inputs", NPUC_BAD_INPUT, NPUC_DIAG_E0444, "loop", "3 inputs"},
     {"scan_lengths", NPUC_BAD_INPUT, NPUC_DIAG_E0441, "scan", "3"},
     {"scan_count", NPUC_BAD_INPUT, NPUC_DIAG_E0440, "scan", "2 given"},
+    {"sequence_position", NPUC_BAD_INPUT, NPUC_DIAG_E0603, "at", "2 elements"},
+    {"sequence_whole", NPUC_UNSUPPORTED, NPUC_DIAG_E0305, "whole", "as a whole"},
+    {"sequence_data", NPUC_UNSUPPORTED, NPUC_DIAG_E0305, "at", "depend on data"},
+    {"sequence_free", NPUC_UNSUPPORTED, NPUC_DIAG_E0305, "split", "depend on the input"},
     {"sequence_input", NPUC_UNSUPPORTED, NPUC_DIAG_E0305, "s", "no tensor"},
     {"external_missing", NPUC_BAD_INPUT, NPUC_DIAG_E0306, "w", "nowhere.bin"},
     {"external_above", NPUC_BAD_INPUT, NPUC_DIAG_E0307, "w", ".."},
@@ -210,6 +214,12 @@ static void damaged_models_are_refused_or_read(void **state) {
   assert_true(npuc_damage_try(BAD "all_forms.onnx", "x.onnx", read_model) > 1000);
   assert_true(npuc_damage_try(NPUC_SOURCE_DIR "/tests/data/onnx_old/batchnorm_8.onnx", "x.onnx", read_model) > 300);
   assert_true(npuc_damage_try(NPUC_SOURCE_DIR "/tests/data/cases/P44/model.onnx", "x.onnx", read_model) > 300);
+  static const char *const nested[] = {"function_with_if", "if_nested", "loop_several", "scan_8", "scan_directions", "sequence_split"};
+  for (size_t i = 0; i < sizeof nested / sizeof *nested; i++) {
+    char path[512];
+    (void)snprintf(path, sizeof path, NPUC_SOURCE_DIR "/tests/data/nested/%s/model.onnx", nested[i]);
+    assert_true(npuc_damage_try(path, "x.onnx", read_model) > 300);
+  }
   diag_code code = NPUC_DIAG_E0001;
   assert_int_equal(npuc_damage_bytes("", 0, "x.onnx", read_model, &code), NPUC_BAD_INPUT);
   assert_int_equal(code, NPUC_DIAG_E0301);

@@ -32,10 +32,10 @@ class Module(torch.nn.Module):
         return self.function(*args)
 
 
-def case(name, function, *inputs, refused=None, dynamic=None, sizes=None, decomposed=False):
+def case(name, function, *inputs, refused=None, dynamic=None, sizes=None, decomposed=False, other=None):
     """`refused`: the diagnostic that must come. `dynamic`: the first axis of the inputs is a symbol; `sizes` is its number in the run.
-    `decomposed`: only after run_decompositions()."""
-    CASES.append((name, function, inputs, refused, dynamic, sizes, decomposed))
+    `decomposed`: only after run_decompositions(). `other`: a control, another function whose values must be found to differ."""
+    CASES.append((name, function, inputs, refused, dynamic, sizes, decomposed, other))
 
 
 def real(*shape, seed=0, low=-2.0, high=2.0):
@@ -492,7 +492,104 @@ def dynamic():
          dynamic=True, sizes=5)
 
 
-FAMILIES = (experts, elementwise, arithmetic, reductions, views, copies, indexing, in_place, layers, dynamic)
+class Affine(torch.nn.Module):
+    """Quantizes and dequantizes with scales and zero points that are buffers, as convert_pt2e leaves them."""
+
+    def __init__(self, scales, zeros, quantize, dequantize):
+        super().__init__()
+        self.quantize, self.dequantize = quantize, dequantize
+        self.register_buffer("scales", scales)
+        self.register_buffer("zeros", zeros)
+
+    def forward(self, x):
+        q = self.quantize(x, self.scales, self.zeros)
+        return q, self.dequantize(q, self.scales, self.zeros)
+
+
+def quantized_type(ops, x, dtype, low, high, zero):
+    end = (low, high, dtype)
+
+    def number(scale, zero):
+        return lambda x: per_tensor(ops.quantize_per_tensor(x, scale, zero, *end))
+
+    def per_tensor(q):
+        return q, ops.dequantize_per_tensor(q, 0.031, zero, *end)
+
+    def tensor(scale, zero):
+        return Affine(scale, torch.tensor(zero), lambda x, s, z: ops.quantize_per_tensor.tensor(x, s, z, *end),
+                      lambda q, s, z: ops.dequantize_per_tensor.tensor(q, s, z, *end))
+
+    def channel(axis, turn=0):
+        n = x.shape[axis]
+        return Affine(torch.linspace(0.01, 0.07, n).roll(turn), torch.arange(n) + zero, lambda x, s, z: ops.quantize_per_channel(x, s, z, axis, *end),
+                      lambda q, s, z: ops.dequantize_per_channel(q, s, z, axis, *end))
+
+    case(f"quantize_per_tensor {dtype}", number(0.031, zero), x)
+    case(f"quantize_per_tensor {dtype}, another zero point", number(0.031, zero), x, other=number(0.031, zero + 1))
+    case(f"quantize_per_tensor {dtype}, another scale", number(0.031, zero), x, other=number(0.0315, zero))
+    case(f"quantize_per_tensor.tensor {dtype}", tensor(torch.tensor(0.031), zero), x)
+    case(f"quantize_per_tensor.tensor {dtype}, [1], float64", tensor(torch.tensor([0.031], dtype=torch.float64), [zero]), x)
+    for axis in range(3 if dtype != torch.uint16 else 0):  # which torch cannot dequantize by channels
+        case(f"quantize_per_channel {dtype}, axis {axis}", channel(axis), x)
+        case(f"quantize_per_channel {dtype}, axis {axis}, turned scales", channel(axis), x, other=channel(axis, turn=1))
+
+
+def quantized():
+    import torch.ao.quantization.fx._decomposed  # noqa: F401  registers the operators
+    ops = torch.ops.quantized_decomposed
+    x = real(3, 4, 50, low=-6, high=6)
+    for dtype, (low, high, zero) in {torch.int8: (-128, 127, -3), torch.uint8: (0, 255, 131), torch.int16: (-32768, 32767, 100), torch.uint16: (0, 65535, 30000)}.items():
+        quantized_type(ops, x, dtype, low, high, zero)
+    per_tensor = ops.quantize_per_tensor
+    halves = torch.tensor([0.25, 0.75, 1.25, -0.25, -0.75, 100.0, -100.0])
+    case("quantize: halves to even, past both ends", lambda x: (per_tensor(x, 0.5, 0, -128, 127, torch.int8), per_tensor(x, 0.5, 7, 0, 255, torch.uint8)), halves)
+    case("quantize to -127..127 and 4 bits in int8", lambda x: (per_tensor(x, 0.03, 0, -127, 127, torch.int8), per_tensor(x, 0.5, 1, -8, 7, torch.int8)), x)
+    case("quantize to -127..127, not -128", lambda x: per_tensor(x, 0.03, 0, -127, 127, torch.int8), x,
+         other=lambda x: per_tensor(x, 0.03, 0, -128, 127, torch.int8))
+    case("quantize_per_tensor.tensor2", Affine(torch.tensor(0.1), torch.tensor(2), lambda x, s, z: per_tensor.tensor2(x, s, z, torch.tensor(-100), torch.tensor(100), torch.int8),
+                                               lambda q, s, z: ops.dequantize_per_tensor.tensor2(q, s, z, torch.tensor(-100), torch.tensor(100), torch.int8)), x)
+    case("quantize of float16", lambda x: per_tensor(x.half(), 0.125, 0, -128, 127, torch.int8), x)
+    case("dequantize of an int32 bias", lambda q: ops.dequantize_per_tensor(q, 0.001, 0, -2**31, 2**31 - 1, torch.int32), whole(5, low=-9999, high=9999, dtype=torch.int32))
+    case("dequantize_per_channel without zero points", lambda q, s=torch.tensor([0.5, 0.25]): ops.dequantize_per_channel(q, s, None, 1, -128, 127, torch.int8),
+         whole(3, 2, dtype=torch.int8))
+    case("dequantize_per_channel on the axis -1", lambda q, s=torch.tensor([0.5, 0.25]): ops.dequantize_per_channel(q, s, None, -1, -128, 127, torch.int8),
+         whole(3, 2, dtype=torch.int8))
+    case("dequantize to float16", lambda q: ops.dequantize_per_tensor(q, 0.5, 0, -128, 127, torch.int8, out_dtype=torch.float16).float(), whole(5, dtype=torch.int8),
+         refused="E0336")
+    case("quantize to int32", lambda x: per_tensor(x, 0.5, 0, -2**31, 2**31 - 1, torch.int32), x, refused="E0336")
+    case("a zero point that is no int8", lambda x: per_tensor(x, 0.5, 200, -128, 127, torch.int8), x, refused="E0336")
+    case("dynamic quantization", lambda x: per_tensor.tensor(x, x.max(), torch.tensor(0), -128, 127, torch.int8), x, refused="E0336")
+    case("dynamic: quantized", lambda x: ops.dequantize_per_tensor(per_tensor(x, 0.03, 4, -128, 127, torch.int8), 0.03, 4, -128, 127, torch.int8), real(2, 5),
+         dynamic=True, sizes=3)
+    torchao_affine(x)
+
+
+def torchao_affine(x):
+    try:
+        import torchao.quantization.quant_primitives  # noqa: F401  registers the operators
+    except ImportError:
+        print("left out: torchao's operators, which torchao registers")
+        return
+    ops = torch.ops.torchao
+
+    def affine(block, shape, zero=3, bounds=(), dtype=torch.int8, turn=0):
+        count = int(np.prod(shape))
+        scales = torch.linspace(0.02, 0.07, count).roll(turn).reshape(shape)
+        return Affine(scales, torch.full(shape, zero, dtype=torch.int32), lambda x, s, z: ops.quantize_affine(x, block, s, z, dtype, *bounds),
+                      lambda q, s, z: ops.dequantize_affine(q, block, s, z, dtype, *bounds))
+    forms = {"per tensor": ([3, 4, 50], ()), "per channel": ([3, 1, 50], (4,)), "per channel, rank kept": ([1, 4, 50], (3, 1, 1)),
+             "per group": ([1, 1, 10], (3, 4, 5)), "per group, flat": ([1, 1, 25], (24,)), "per token": ([1, 1, 50], (3, 4))}
+    for name, (block, shape) in forms.items():
+        case(f"quantize_affine {name}", affine(block, shape), x)
+        case(f"quantize_affine {name}, uint8", affine(block, shape, 128, dtype=torch.uint8), x)
+        case(f"quantize_affine {name}, 4 bits", affine(block, shape, 0, (-8, 7)), x)
+        if len(shape):
+            case(f"quantize_affine {name}, turned scales", affine(block, shape), x, other=affine(block, shape, turn=1))
+    case("quantize_affine, blocks over two axes", affine([1, 2, 10], (3, 2, 5)), x, refused="E0336")
+    case("dequantize_affine without zero points", lambda q, s=torch.tensor([0.5, 0.25]): ops.dequantize_affine(q, [1, 3], s, None, torch.int8, -127, 127), whole(2, 3, dtype=torch.int8))
+
+
+FAMILIES = (experts, quantized, elementwise, arithmetic, reductions, views, copies, indexing, in_place, layers, dynamic)
 
 
 def run_npuc(npuc, archive, names, inputs, out, extra):
@@ -516,7 +613,7 @@ def compare(got, want):
 
 def check(npuc, work, c, decompose):
     """The outcome of a case, None when it is right."""
-    _, function, inputs, refused, is_dynamic, size, _ = c
+    _, function, inputs, refused, is_dynamic, size, _, other = c
     model = function if isinstance(function, torch.nn.Module) else Module(function)
     model.eval()
     dims = None
@@ -545,7 +642,7 @@ def check(npuc, work, c, decompose):
     if r.returncode:
         return f"status {r.returncode}: {r.stderr.strip()[:400]}"
     with torch.no_grad():
-        want = model(*(x.clone() for x in inputs))
+        want = (other or model)(*(x.clone() for x in inputs))
     want = torch.utils._pytree.tree_flatten(want)[0]
     wrong = []
     for output, w in zip(program.graph_signature.user_outputs, want):
@@ -557,6 +654,8 @@ def check(npuc, work, c, decompose):
         difference = compare(np.load(path), w)
         if difference:
             wrong.append(f"{output}: {difference}")
+    if other:
+        return None if wrong else "the control passes: another function's values are taken for these"
     return "; ".join(wrong) or None
 
 

@@ -161,10 +161,16 @@ static void add_steps(painter *p, const node *n, qattr *list, int32_t *count) {
   list[(*count)++] = (qattr){QATTR_steps, values, (uint32_t)steps};
 }
 
+/* Integers behind DequantizeLinear are numbers that are known, too. */
+static bool is_known(const value *w) {
+  const node *n = w->producer;
+  return w->constant || (n && node_is(n, OP_DEQUANTIZELINEAR) && n->inputs[0]->constant);
+}
+
 /* Weights' dims as the integer operator has them: [Co, C/group, kh, kw] or [O, K]. */
 static int32_t weights_of(painter *p, const node *n) {
   const value *w = n->n_inputs > 1 ? n->inputs[1] : NULL;
-  if (!w || !has_numbers(w) || !w->constant) {
+  if (!w || !has_numbers(w) || !is_known(w)) {
     /* Computed weights: a constant is what the predicate misses. */
     qtensor t = {.name = "computed", .type = DTYPE_I8, .rank = 4, .dims = {1, 1, 1, 1}, .bytes = 1};
     return npuc_qgraph_add_tensor(p->q, &t);

@@ -39,6 +39,23 @@ static void choose_observed(plan *p, const value *v) {
   }
 }
 
+/* What the graph said of the value, or of one that has its scale. */
+static void choose_given(plan_value *pv, qparams given) {
+  double scale = (double)given.scale;
+  pv->params = given;
+  pv->range = (quant_range){scale * (given.lo - given.zero_point), scale * (given.hi - given.zero_point)};
+  pv->has_params = true;
+}
+
+static const qparams *find_given(const plan *p, uint32_t id) {
+  if (!p->given) return NULL;
+  if (p->given[id].scale > 0) return &p->given[id];
+  for (uint32_t i = 0; i < p->g->next_value_id; i++) {
+    if (p->values[i].value && p->values[i].quantized && p->values[i].same_as == id && p->given[i].scale > 0) return &p->given[i];
+  }
+  return NULL;
+}
+
 /* Probabilities: (0, 1) at the width of the output. */
 static void choose_softmax(plan *p, const value *v) {
   plan_value *pv = &p->values[v->id];
@@ -76,8 +93,11 @@ npuc_status npuc_plan_choose_params(plan *p) {
   for (uint32_t i = 0; i < p->g->next_value_id; i++) {
     plan_value *pv = &p->values[i];
     if (!pv->value || !pv->quantized || pv->same_as != i) continue;
+    const qparams *given = find_given(p, i);
     if (node_is(pv->value->producer, OP_SOFTMAX)) {
       choose_softmax(p, pv->value);
+    } else if (given) {
+      choose_given(pv, *given);
     } else if (pv->seen) {
       choose_observed(p, pv->value);
     }

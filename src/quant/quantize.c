@@ -2,6 +2,7 @@
 /* The whole of quantization, in order. */
 #include <math.h>
 
+#include "quant/given.h"
 #include "quant/plan.h"
 
 quant_options npuc_quant_options_default(void) {
@@ -59,9 +60,15 @@ npuc_status npuc_quantize(diag *d, const module *float_module, const quant_optio
   arena *a = npuc_arena_create();
   quant_report *own = report ? NULL : npuc_quant_report_create();
   plan *p = NULL;
-  npuc_status status = npuc_plan_create(d, a, float_module->graphs[0], options, &p);
-  if (status == NPUC_OK) status = run(p, float_module, samples, out_integer, out_qdq, report ? report : own);
+  const qparams *given = NULL;
+  module *bare = npuc_quant_has_given(float_module->graphs[0]) ? npuc_module_clone(float_module) : NULL;
+  const module *source = bare ? bare : float_module;
+  npuc_status status = bare ? npuc_quant_take_given(d, a, bare->graphs[0], options->activations, &given) : NPUC_OK;
+  if (status == NPUC_OK) status = npuc_plan_create(d, a, source->graphs[0], options, &p);
+  if (p) p->given = given;
+  if (status == NPUC_OK) status = run(p, source, samples, out_integer, out_qdq, report ? report : own);
   npuc_plan_release(p);
+  npuc_module_destroy(bare);
   npuc_quant_report_destroy(own);
   npuc_arena_destroy(a);
   return status;

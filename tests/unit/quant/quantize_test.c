@@ -364,6 +364,71 @@ static void reduce_over_last_axis_is_not_spatial(void **state) {
   refused(HEAD "f (float[N,4] x) => (float[N,4] y) { y = Relu (x) }", USUAL, &options, NPUC_DIAG_E0713, "y");
 }
 
+/* -- graphs that bring their scales -- */
+#define GIVEN_WEIGHTS                                                                                                                  \
+  "int8[2,2,1,1] w = {127,-64,30,127}, float[2] ws = {0.01,0.02}, int8[2] wz = {0,0}, float s = {0.03125}, int8 z = {-20}, float t = " \
+  "{0.0625}, int8 u = {-128}"
+#define GIVEN(scale_behind)                                                                                                               \
+  HEAD "f (float[1,2,4,4] x) => (float[1,2,4,4] y) <" GIVEN_WEIGHTS ", float v = {" scale_behind                                          \
+       "}> "                                                                                                                              \
+       "{ q = QuantizeLinear (x, s, z)  a = DequantizeLinear (q, s, z)  r = DequantizeLinear <axis=0> (w, ws, wz)  c = Conv (a, r)  d = " \
+       "Relu (c)"                                                                                                                         \
+       "  e = QuantizeLinear (d, t, u)  y = DequantizeLinear (e, v, u) }"
+
+static void expect_grid(const value *port, double scale, int64_t zero) {
+  assert_true(npuc_tensor_get(&port->quant->scale, 0) == scale);
+  assert_int_equal(npuc_tensor_get_int(&port->quant->zero_point, 0), zero);
+}
+
+/* int8 grids in a module of uint8: zero points 128 higher, the same real numbers; weights the very integers. */
+static void scales_of_the_graph_are_taken(void **state) {
+  (void)state;
+  quant_options options = npuc_quant_options_default();
+  outcome o = quantize(GIVEN("0.0625"), &options, USUAL);
+  assert_int_equal(o.status, NPUC_OK);
+  const graph *g = o.integer->graphs[0];
+  expect_grid(g->inputs[0], 0.03125, 108);
+  expect_grid(g->outputs[0], 0.0625, 0);
+  static const int64_t w[] = {127, -64, 30, 127};
+  const node *conv = g->first;
+  for (int i = 0; i < 4; i++) assert_int_equal(npuc_tensor_get_int(conv->inputs[1]->constant, i), w[i]);
+  assert_int_equal(g->n_nodes, 1);
+  difference near = compare(&o);
+  assert_true(near.most_steps <= 1);
+  assert_true(near.noise <= near.signal * 1e-4); /* the source rounds as the integers do; with grids of its own it would be 35 dB */
+  release(&o);
+  o = quantize(forms[0].text, &options, USUAL); /* the control: the samples themselves say another grid */
+  assert_true(npuc_tensor_get(&o.integer->graphs[0]->inputs[0]->quant->scale, 0) != 0.03125);
+  release(&o);
+  options.activations = (quant_grid){.type = DTYPE_I8};
+  o = quantize(GIVEN("0.0625"), &options, USUAL);
+  assert_int_equal(o.status, NPUC_OK);
+  expect_grid(o.integer->graphs[0]->inputs[0], 0.03125, -20);
+  release(&o);
+}
+
+/* What the pair does beyond rounding would be lost without it. */
+static void a_pair_that_is_no_grid_is_refused(void **state) {
+  (void)state;
+  quant_options options = npuc_quant_options_default();
+  refused(GIVEN("0.125"), USUAL, &options, NPUC_DIAG_E0704, "QuantizeLinear");
+  refused(HEAD
+          "f (float[1,4] x) => (float[1,4] y) <float s = {0.1}, int16 z = {0}> { q = QuantizeLinear (x, s, z)  a = DequantizeLinear (q, s, "
+          "z)  y = Relu (a) }",
+          USUAL, &options, NPUC_DIAG_E0704, "QuantizeLinear");
+  refused(HEAD
+          "f (float[1,4] x) => (float[1,4] y) <float[4] s = {0.1,0.2,0.3,0.4}, int8[4] z = {0,0,0,0}> "
+          "{ q = QuantizeLinear (x, s, z)  a = DequantizeLinear (q, s, z)  y = Relu (a) }",
+          USUAL, &options, NPUC_DIAG_E0704, "QuantizeLinear");
+  refused(HEAD
+          "f (float[1,4] x) => (float[1,4] y) <float s = {0.1}, float t = {0.2}, int8 z = {0}> "
+          "{ q = QuantizeLinear (x, s, z)  a = DequantizeLinear (q, s, z)  p = QuantizeLinear (x, t, z)  b = DequantizeLinear (p, t, z)  y "
+          "= Add (a, b) }",
+          USUAL, &options, NPUC_DIAG_E0704, "QuantizeLinear");
+  options.activations = (quant_grid){.type = DTYPE_I8, .symmetric = true};
+  refused(GIVEN("0.0625"), USUAL, &options, NPUC_DIAG_E0704, "QuantizeLinear");
+}
+
 /* An index, which is not observed, stands before the constant image. */
 static npuc_status read_pair(void *user, diag *d, size_t index_of_sample, tensor *inputs) {
   (void)user;
@@ -508,6 +573,8 @@ int main(void) {
       cmocka_unit_test(one_number_of_more_axes),
       cmocka_unit_test(other_floats),
       cmocka_unit_test(an_input_that_is_an_output_keeps_its_name),
+      cmocka_unit_test(scales_of_the_graph_are_taken),
+      cmocka_unit_test(a_pair_that_is_no_grid_is_refused),
       cmocka_unit_test(the_constant_input_is_named_not_the_first),
       cmocka_unit_test(bad_options),
       cmocka_unit_test(float_inside_is_found),

@@ -22,10 +22,9 @@ static const char *problem_of(const char *where) {
 
 static npuc_status check_inside(onnx_source *s, const diag_place *place, const char *where, const char *path) {
   if (!s->real_folder) s->real_folder = realpath(s->folder, NULL);
-  char *real = realpath(path, NULL);
-  if (!s->real_folder || !real) {
+  char *real = s->real_folder ? realpath(path, NULL) : NULL; /* not after a failure: even a success changes errno */
+  if (!real) {
     int error = errno;
-    free(real);
     if (error == ENOMEM) return npuc_fail(s->d, NPUC_DIAG_E0002, place, "the name of external data file '%s' cannot be resolved", where);
     npuc_status status = npuc_fail(s->d, NPUC_DIAG_E0306, place, "external data file '%s': %s", where, strerror(error));
     npuc_fix(s->d, "copy '%s' into '%s' (it was written beside the model by its exporter)", where, s->folder);

@@ -49,7 +49,7 @@ npuc_status npuc_graph_check_symbol(diag *d, const graph *g, const char *symbol)
   }
   npuc_status status = npuc_fail(d, NPUC_DIAG_E0502, &(diag_place){.attribute = "--dim"}, "no input of the model has a dim named '%s'%s",
                                  symbol, n ? "" : ": all are numbers");
-  for (size_t i = 0; i < n; i++) npuc_fix(d, "--dim %s=N", names[i]);
+  for (size_t i = 0; i < n; i++) npuc_fix(d, "--dim %s=NUMBER", names[i]);
   return status;
 }
 

@@ -94,6 +94,6 @@ const char *npuc_macs_formula(arena *a, const module *m, size_t index) {
   const char *formula = symbols.n == 1 ? polynomial(a, m, index, &symbols) : NULL;
   if (formula) return formula;
   const char *needed = "";
-  for (size_t i = 0; i < symbols.n; i++) needed = npuc_arena_printf(a, "%s --dim %s=N", needed, symbols.names[i]);
+  for (size_t i = 0; i < symbols.n; i++) needed = npuc_arena_printf(a, "%s --dim %s=NUMBER", needed, symbols.names[i]);
   return npuc_arena_printf(a, "unknown (give%s)", needed);
 }

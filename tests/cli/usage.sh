@@ -48,7 +48,7 @@ status 0 "$NPUC" inspect mine.onnx --graph other.html
 # a log that is cut short is no success
 [ ! -w /dev/full ] || { status 5 compile_demo logged --log /dev/full --to import; says err.txt "the log"; }
 # a name that no dim has: those that there are
-status 2 "$NPUC" run "$demo/model.onnx" --dim Q=4;                  says err.txt "--dim N=N"
+status 2 "$NPUC" run "$demo/model.onnx" --dim Q=4;                  says err.txt "--dim N=NUMBER"
 # NaN comes out as NaN
 python_free_npy() { printf '\223NUMPY\1\0v\0%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 16, 16), }"; }
 { python_free_npy; i=0; while [ $i -lt 768 ]; do printf '\0\0\300\177'; i=$((i + 1)); done; } > nan.npy

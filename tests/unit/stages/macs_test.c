@@ -39,9 +39,9 @@ static void formulas(void **state) {
 
 static void what_has_none(void **state) {
   (void)state;
-  is("g (float[N,S] x, float[S,3] w) => (float[N,3] y) { y = MatMul(x, w) }", "unknown (give --dim N=N --dim S=N)");
+  is("g (float[N,S] x, float[S,3] w) => (float[N,3] y) { y = MatMul(x, w) }", "unknown (give --dim N=NUMBER --dim S=NUMBER)");
   /* a stride of 2 halves and rounds: no polynomial */
-  is("g (float[1,2,1,L] x, float[4,2,1,3] w) => (float[1,4,1,M] y) { y = Conv<strides=[1,2]>(x, w) }", "unknown (give --dim L=N)");
+  is("g (float[1,2,1,L] x, float[4,2,1,3] w) => (float[1,4,1,M] y) { y = Conv<strides=[1,2]>(x, w) }", "unknown (give --dim L=NUMBER)");
 }
 
 int main(void) {

@@ -112,7 +112,7 @@ npuc_status npuc_pass_bind_dims(pass_context *c, graph *g, bool *out_changed) {
     diag_place place = {.part = g->name};
     bound[dim_symbol_id(batch)] = 1;
     npuc_note(c->d, NPUC_DIAG_E0504, &place, "the batch \"%s\" (first axis of every input and output) becomes 1", name);
-    npuc_fix(c->d, "to choose another size: --dim %s=N", name);
+    npuc_fix(c->d, "to choose another size: --dim %s=NUMBER", name);
   }
   for (size_t i = 0; i < m->n_symbols; i++) *out_changed = *out_changed || dim_is_number(bound[i]);
   substitute_all(g, bound);

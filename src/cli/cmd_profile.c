@@ -62,7 +62,7 @@ static npuc_status profile_model(cli *c, opened_model *m, trace_files *traces) {
   long long runs, top, batch;
   graph *g = m->module->graphs[0];
   tensor *inputs = NULL;
-  profile p;
+  profile p = {0};
   bool changed;
   NPUC_TRY(npuc_cli_int(c->diag, &c->line, "--repeat", 1, 100000, DEFAULT_RUNS, &runs));
   NPUC_TRY(npuc_cli_int(c->diag, &c->line, "--top", 1, 1 << 30, DEFAULT_TOP, &top));

@@ -309,6 +309,8 @@ static void run_job(thread_pool *pool, conv_job *j) {
   const kernel_window *g = &j->conv.g;
   int64_t threads = (int64_t)npuc_pool_threads(pool), floats = is_depthwise(&j->weights) ? 1 : g->channels * g->stride[1] * g->stride[2];
   j->rows = rows_of(&j->conv);
+  if (j->rows.pairs == 0) return;
+  if (floats < 1) floats = 1; /* no channels: the bias alone */
   j->run = RUN_FLOATS / 2 / floats / 12 * 12;
   if (j->run > RUN_MOST) j->run = RUN_MOST;
   if (j->run < RUN_LEAST) j->run = RUN_LEAST;

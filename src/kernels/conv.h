@@ -39,7 +39,7 @@ image_border npuc_conv_border(const kernel_window *g);
 /* Elements of packed weights. */
 size_t npuc_conv_f32_packed_elements(const conv_weights *w);
 /* w [out_channels, channels, volume] at any alignment. */
-void npuc_conv_f32_pack(const conv_weights *shape, const void *w, float *out_packed);
+void npuc_conv_f32_pack(const conv_weights *w, const void *from, float *out_packed);
 /* Bytes of scratch for one call with this many threads; false when the sizes cannot be addressed. Reads g, x_image and y_image. */
 bool npuc_conv_f32_scratch(const kernel_set *kernels, const conv_f32 *conv, size_t threads, size_t *out_bytes);
 void npuc_conv_f32(const kernel_set *kernels, thread_pool *pool, const conv_f32 *conv, void *scratch);

@@ -37,15 +37,16 @@ static void pack_panel(const matmul_f32 *p, int64_t column, int64_t columns, int
   }
 }
 
-static void rows_of_panel(const matmul_job *j, tile_f32 *t, int64_t first, int64_t last) {
+static void rows_of_panel(const matmul_job *j, const tile_f32 *panel, int64_t first, int64_t last) {
   const matmul_f32 *p = j->product;
   int64_t x_at[PAIRS_RUN], y_at[PAIRS_RUN];
   bool skip[PAIRS_RUN];
-  t->x_at = x_at;
-  t->y_at = y_at;
-  t->skip = skip;
-  t->x_step = last - first > 1 ? p->k : 0;
-  t->y_step = last - first > 1 ? p->n : 0;
+  tile_f32 t = *panel;
+  t.x_at = x_at;
+  t.y_at = y_at;
+  t.skip = skip;
+  t.x_step = last - first > 1 ? p->k : 0;
+  t.y_step = last - first > 1 ? p->n : 0;
   for (int64_t row = first; row < last;) {
     size_t pairs = 0;
     for (; pairs < PAIRS_RUN && row < last; pairs++, row += 2) {
@@ -54,7 +55,7 @@ static void rows_of_panel(const matmul_job *j, tile_f32 *t, int64_t first, int64
       x_at[pairs] = at * p->k;
       y_at[pairs] = at * p->n;
     }
-    j->kernels->conv_f32(t, pairs);
+    j->kernels->conv_f32(&t, pairs);
   }
 }
 

@@ -73,7 +73,7 @@ typedef struct plan {
   const quant_options *options;
   plan_node *nodes; /* in graph order */
   size_t n_nodes;
-  plan_value *values; /* g->next_value_id entries */
+  plan_value *values;   /* g->next_value_id entries */
   const qparams *given; /* by value id, scale 0: none; NULL: the graph brings none (given.h) */
   kernel_set kernels;
   uint64_t samples;

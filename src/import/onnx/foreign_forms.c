@@ -167,7 +167,7 @@
   "  zero = Constant <value_ints: ints = [0]> ()\n  depth = Constant <value_int: int = @K> ()\n  end = Unsqueeze (depth, zero)\n"        \
   "  used = Slice (whole, zero, end, single)\n  turned = Transpose <perm: ints = [1, 0]> (used)\n"
 #define NBITS_EIGHT "  eight = Constant <value = int32 {8}> ()\n  z = CastLike (eight, scales)\n"
-#define NBITS_ZEROS                                                                                                                       \
+#define NBITS_ZEROS \
   "  outs = Shape <start: int = 0, end: int = 1> (B)\n  minus = Constant <value_ints: ints = [-1]> ()\n  lines = Concat <axis: int = 0> " \
   "(outs, minus)\n" \
   "  packed = Reshape (zeros, lines)\n" HALVES("z_pairs", "packed") "  z_all = Reshape (z_pairs, lines)\n"              \

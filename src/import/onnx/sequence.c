@@ -109,7 +109,7 @@ static npuc_status construct(onnx_source *s, const onnx_node *n) {
 
 static npuc_status insert(onnx_source *s, const onnx_node *n) {
   const onnx_list *l;
-  int32_t at;
+  int32_t at = 0;
   NPUC_TRY(sequence_of(s, n, &l));
   if (n->n_inputs < 2 || !n->inputs[1] || npuc_onnx_list(s, n->inputs[1]))
     return npuc_onnx_fail(s, n, NPUC_DIAG_E0413, NULL, "what is inserted is no tensor");
@@ -122,7 +122,7 @@ static npuc_status insert(onnx_source *s, const onnx_node *n) {
 
 static npuc_status erase(onnx_source *s, const onnx_node *n) {
   const onnx_list *l;
-  int32_t at;
+  int32_t at = 0;
   NPUC_TRY(sequence_of(s, n, &l));
   NPUC_TRY(place_of(s, n, 1, l->n, l->n, (int64_t)l->n - 1, &at));
   value **items = NPUC_NEW_ARRAY(s->scratch, (size_t)l->n, value *);
@@ -132,7 +132,7 @@ static npuc_status erase(onnx_source *s, const onnx_node *n) {
 
 static npuc_status at_position(onnx_source *s, const onnx_node *n) {
   const onnx_list *l;
-  int32_t at;
+  int32_t at = 0;
   NPUC_TRY(sequence_of(s, n, &l));
   NPUC_TRY(place_of(s, n, 1, l->n, l->n, -1, &at));
   return give(s, n, l->items[at]);

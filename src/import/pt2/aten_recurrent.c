@@ -102,7 +102,7 @@ static npuc_status concat(const stack *s, value **parts, size_t count, int64_t a
 
 /* Weight `kind` of a layer's directions: [D, gates*H, ...]; both biases: [D, 2*gates*H]. */
 static npuc_status layer_weight(const stack *s, int64_t layer, size_t kind, value **out) {
-  value *parts[2];
+  value *parts[2] = {NULL, NULL};
   int64_t zero = 0;
   for (int64_t k = 0; k < s->directions; k++) {
     value *const *of = s->weights + (size_t)(layer * s->directions + k) * s->per_direction;

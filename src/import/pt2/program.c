@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exported program: its signature says what each input is (parameter, buffer, constant, the user's), its nodes are translated in order,
  * its outputs are read last, when every write in place has been done. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -281,6 +282,7 @@ static bool free_name(pt2_source *s, const char *name) {
 
 /* `v` as the next output called `name`: an input, a constant and what is an output already are wrapped. */
 static void add_output(pt2_source *s, value *v, const char *name) {
+  assert(v);
   bool own = strcmp(v->name, name) == 0;
   bool named = own || free_name(s, name);
   if (v->producer && !v->is_output && !own && named) npuc_value_rename(v, name);

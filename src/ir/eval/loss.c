@@ -20,8 +20,10 @@ static double log_probability(const loss *l, int64_t place, int64_t k) {
   double x = npuc_tensor_get(l->x, first + k * l->s.inner);
   if (!l->softmax) return x;
   double most = -(double)INFINITY, sum = 0.0;
+  assert(l->s.axis > 0);
   for (int64_t i = 0; i < l->s.axis; i++) most = fmax(most, npuc_tensor_get(l->x, first + i * l->s.inner));
   for (int64_t i = 0; i < l->s.axis; i++) sum += exp(npuc_tensor_get(l->x, first + i * l->s.inner) - most);
+  /* cppcheck-suppress invalidFunctionArg ; the largest term is e^0 */
   return x - most - log(sum);
 }
 

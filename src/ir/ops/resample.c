@@ -113,14 +113,9 @@ static npuc_status resize_infer(infer_context *c) {
 }
 
 static npuc_status resize_verify(diag *d, const node *n) {
-  static const char *const modes[] = {"nearest", "linear", "cubic", NULL}, *const coordinates[] = {"half_pixel",
-                                                                                                   "half_pixel_symmetric",
-                                                                                                   "pytorch_half_pixel",
-                                                                                                   "align_corners",
-                                                                                                   "asymmetric",
-                                                                                                   "tf_half_pixel_for_nn",
-                                                                                                   "tf_crop_and_resize",
-                                                                                                   NULL},
+  static const char *const modes[] = {"nearest", "linear", "cubic", NULL},
+                           *const coordinates[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+                                                   "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize", NULL},
                            *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL},
                            *const policies[] = {"stretch", "not_larger", "not_smaller", NULL};
   const resize_attributes *a = NPUC_ATTRS(resize_attributes, n);

@@ -134,7 +134,7 @@ static dim bins_of(infer_context *c, const dft_attributes *a, dim signal, dim gi
 static npuc_status dft_infer(infer_context *c) {
   const dft_attributes *a = NPUC_ATTRS(dft_attributes, c->node);
   const fact *x = npuc_fact_input(c, 0);
-  elements e;
+  elements e = {0};
   if (!x) return NPUC_OK;
   c->outputs[0].type = x->type;
   if (x->type != DTYPE_NONE && npuc_dtype_kind(x->type) != KIND_FLOAT)

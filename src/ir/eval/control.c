@@ -40,7 +40,7 @@ static npuc_status read_one(const eval_context *c, const char *port, const tenso
 }
 
 npuc_status npuc_eval_if(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
-  int64_t cond;
+  int64_t cond = 0;
   NPUC_TRY(read_one(c, "cond", inputs[0], &cond));
   int32_t chosen = cond ? 0 : 1;
   const graph *body = npuc_node_body(c->node, chosen);

@@ -16,6 +16,15 @@ status 2 "$NPUC" compiel;                                           says err.txt
 status 2 "$NPUC" compile "$demo/model.onnx" --calibb x;             says err.txt "did you mean --calib?"
 status 2 "$NPUC" inspect "$demo/model.onnx" --calib x;              says err.txt "npuc compile"
 status 2 "$NPUC" compile "$demo/model.onnx" -o a -o b;              says err.txt NPUC-E0103
+status 2 "$NPUC" run "$demo/model.onnx" --dim N=2 --dim N=4;         says err.txt "--dim N is given twice"
+status 2 "$NPUC" diff "$demo/model.onnx" "$demo/model.onnx" -i image=a.npy -i image=b.npy; says err.txt "--input image is given twice"
+status 2 "$NPUC" run "$demo/model.onnx" -o "";                        says err.txt "is empty"
+status 2 "$NPUC" run "$demo/model.onnx" --dim=;                       says err.txt "is empty"
+# a fixed batch takes as many records at a time, and counts each once (400 is no multiple of 7)
+for batch in 1 7 400; do
+  status 0 "$NPUC" eval "$demo/model.onnx" --data "$demo/test.npy" --preprocess "$preprocess" --dim N=$batch; says out.txt "94.75 % (379 of 400)"
+done
+status 0 "$NPUC" eval "$demo/model.onnx" --data "$demo/test.npy" --preprocess "$preprocess" --dim N=7 --limit 10; says out.txt "of 10)"
 status 2 "$NPUC" compile "$demo/model.onnx" -t refnpu-n17 -o x --calib "$demo/calib.npy"; says err.txt "refnpu-n16"
 [ ! -e x/6-build.refnpu-n17 ] || fail "an unknown target was built"
 status 2 "$NPUC" compile "$demo/model.onnx" -t refnpu-n16;          says err.txt "-o OUT"

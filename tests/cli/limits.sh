@@ -18,3 +18,14 @@ for model in constant expand; do
   [ ! -e "$model-out/2-normalize.onnx" ] || fail "$model: a stage was left"
   status 0 "$NPUC" inspect $model.onnx
 done
+
+# a chain of 60,000 nodes: the graph itself counts
+awk 'BEGIN { print "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[4] x0) => (float[4] x60000) {"; for (i = 0; i < 60000; i++) printf "x%d = Relu (x%d)\n", i + 1, i; print "}" }' > chain.txt
+status 3 "$NPUC" inspect chain.txt --max-memory 4M
+says err.txt NPUC-E0009
+status 0 "$NPUC" inspect chain.txt
+
+# a manifest of 65 MB is no manifest
+mkdir huge && head -c 68157440 /dev/zero | tr '\0' ' ' > huge/manifest.json
+status 6 "$NPUC" status huge
+says err.txt "at most"

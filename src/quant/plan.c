@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "quant/unary.h"
+
 diag_place npuc_plan_place(const node *n, const char *attribute) {
   return (diag_place){
       .part = n->owner->name,
@@ -179,12 +181,6 @@ static role role_by_table(op_id id) {
       return ROLE_GLOBAL;
     case OP_CONCAT:
       return ROLE_CONCAT;
-    case OP_LEAKYRELU:
-    case OP_SIGMOID:
-    case OP_HARDSIGMOID:
-    case OP_HARDSWISH:
-    case OP_TANH:
-      return ROLE_LOOKUP;
     case OP_SOFTMAX:
       return ROLE_SOFTMAX;
     case OP_LOGSOFTMAX:
@@ -268,7 +264,7 @@ static role role_of(const node *n, const char **reason) {
     default:
       break;
   }
-  role r = n->op->domain[0] ? ROLE_NONE : role_by_table(n->op->id);
+  role r = n->op->domain[0] ? ROLE_NONE : npuc_unary_known(n) ? ROLE_LOOKUP : role_by_table(n->op->id);
   if (r == ROLE_NONE) *reason = "this operator has no integer form";
   return r;
 }

@@ -197,6 +197,11 @@ static const form forms[] = {
      HEAD "f (float[1,16] x) => (float[1,16] a, float[1,16] b, float[1,16] c, float[1,16] d, float[1,16] e) "
           "{ a = LeakyRelu <alpha=0.1> (x)  b = Sigmoid (x)  c = Tanh (x)  d = HardSigmoid (x)  e = HardSwish (x) }",
      30, 1},
+    {"more tables",
+     HEAD
+     "f (float[1,16] x) => (float[1,16] a, float[1,16] b, float[1,16] c, float[1,16] d, float[1,16] e, float[1,16] g) <float two = {2.0}> "
+     "{ a = Gelu (x)  b = Gelu <approximate=\"tanh\"> (x)  c = Elu (x)  d = Softplus (x)  e = Pow (x, two)  g = Erf (x) }",
+     30, 1},
     {"average pool",
      HEAD "f (float[1,2,5,5] x) => (float[1,2,3,3] y) { y = AveragePool <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (x) }", 30, 1},
     {"average pool, pad counts, ceil",

@@ -92,9 +92,10 @@ static bool outputs_are_small(const node *n, const fact *outputs) {
   return true;
 }
 
-/* A node that cannot be evaluated (its data is bad, or nothing evaluates it yet) is merely not known: whoever runs it reports. */
+/* A node that cannot be evaluated (its attributes or data are bad, or nothing evaluates it yet) is merely not known: whoever verifies or runs it reports. */
 static void evaluate(arena *scratch, const node *n, const fact *const *inputs, fact *outputs) {
   if (!n->op->eval || !inputs_are_small_constants(n, inputs) || !outputs_are_small(n, outputs)) return;
+  if (n->op->verify && n->op->verify(NULL, n) != NPUC_OK) return; /* evaluations rely on it, and inference may come first */
   const tensor **in = NPUC_NEW_ARRAY(scratch, (size_t)n->n_inputs, const tensor *);
   tensor *results = NPUC_NEW_ARRAY(scratch, (size_t)n->n_outputs, tensor);
   tensor **out = NPUC_NEW_ARRAY(scratch, (size_t)n->n_outputs, tensor *);

@@ -80,4 +80,12 @@ status 0 "$NPUC" --json explain E0106
 equal "$(number exit_status out.txt) $(number code_exit_status out.txt)" "0 2" "exit statuses of explain"
 # nothing but the result reaches a pipe
 status 0 "$NPUC" run "$demo/model.onnx"; silent err.txt
+# names are shown on one line, and reach no terminal as commands of it: of files, nodes and operators
+esc=$(printf '\033')
+printf x > "$(printf 'two\n\033[31mlines.onnx')"
+status 6 "$NPUC" inspect "$(printf 'two\n\033[31mlines.onnx')";      says err.txt 'two\x0a\x1b[31mlines.onnx'
+printf '\010\010\0724\012\031\012\001x\022\001y\032\005no\033de\042\012Rel\033\1332Jxxx\022\001gZ\011\012\001x\022\004\012\002\010\001b\011\012\001y\022\004\012\002\010\001B\004\012\000\020\021' > escape.onnx
+status 3 "$NPUC" inspect escape.onnx;                                says err.txt 'no\x1bde (Rel\x1b[2Jxxx)'
+grep -q "$esc" err.txt && fail "an escape sequence reaches the terminal"
+status 6 "$NPUC" status escape.onnx;                                 says err.txt "npuc inspect escape.onnx"
 finish

@@ -231,8 +231,11 @@ npuc_status npuc_onnx_parse_node(onnx_source *s, pb_reader message, onnx_node **
   while (npuc_pb_next(&r, &f)) {
     if (f.number != NODE_ATTRIBUTE) continue;
     bool absent;
-    NPUC_TRY(npuc_onnx_parse_attribute(s, n, npuc_pb_message(&r, &f), &n->attributes[n->n_attributes], &absent));
-    n->n_attributes += !absent;
+    onnx_attribute *a = &n->attributes[n->n_attributes];
+    NPUC_TRY(npuc_onnx_parse_attribute(s, n, npuc_pb_message(&r, &f), a, &absent));
+    if (absent) continue;
+    if (npuc_onnx_attribute(n, a->name)) return npuc_onnx_fail(s, n, NPUC_DIAG_E0412, a->name, "the attribute is given twice");
+    n->n_attributes++;
   }
   return npuc_pb_finish(&r, s->d, "NodeProto");
 }

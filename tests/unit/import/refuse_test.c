@@ -35,6 +35,8 @@ static const wanted models[] = {
     {"training_operator", NPUC_UNSUPPORTED, NPUC_DIAG_E0421, "step", "a training operator"},
     {"opset_unnamed", NPUC_UNSUPPORTED, NPUC_DIAG_E0303, "act", "does not say which opset"},
     {"unknown_attribute", NPUC_BAD_INPUT, NPUC_DIAG_E0412, "act", "nearest: 'alpha'"},
+    {"attribute_twice", NPUC_BAD_INPUT, NPUC_DIAG_E0412, "act", "given twice"},
+    {"body_twice", NPUC_BAD_INPUT, NPUC_DIAG_E0412, "choice", "given twice"},
     {"wrong_kind", NPUC_BAD_INPUT, NPUC_DIAG_E0412, "act", "holds an integer and should hold a float"},
     {"cycle", NPUC_BAD_INPUT, NPUC_DIAG_E0415, NULL, ""},
     {"undefined_input", NPUC_BAD_INPUT, NPUC_DIAG_E0417, "relu", "'xx'"},

@@ -95,7 +95,6 @@ static bool outputs_are_small(const node *n, const fact *outputs) {
 /* A node that cannot be evaluated (its attributes or data are bad, or nothing evaluates it yet) is merely not known: whoever verifies or runs it reports. */
 static void evaluate(arena *scratch, const node *n, const fact *const *inputs, fact *outputs) {
   if (!n->op->eval || !inputs_are_small_constants(n, inputs) || !outputs_are_small(n, outputs)) return;
-  if (n->op->verify && n->op->verify(NULL, n) != NPUC_OK) return; /* evaluations rely on it, and inference may come first */
   const tensor **in = NPUC_NEW_ARRAY(scratch, (size_t)n->n_inputs, const tensor *);
   tensor *results = NPUC_NEW_ARRAY(scratch, (size_t)n->n_outputs, tensor);
   tensor **out = NPUC_NEW_ARRAY(scratch, (size_t)n->n_outputs, tensor *);
@@ -118,7 +117,9 @@ static void evaluate(arena *scratch, const node *n, const fact *const *inputs, f
 
 npuc_status npuc_infer_outputs(diag *d, module *m, arena *scratch, const node *n, const fact *const *inputs, fact *outputs) {
   for (int32_t i = 0; i < n->n_outputs; i++) outputs[i] = (fact){.type = DTYPE_NONE, .shape = SHAPE_UNKNOWN};
-  NPUC_TRY(npuc_node_check_arity(d, n)); /* definitions look at what must be there; files are inferred before they are verified */
+  /* Inference and evaluation rely on what these find, and files are inferred before they are verified. */
+  NPUC_TRY(npuc_node_check_arity(d, n));
+  if (n->op->verify) NPUC_TRY(n->op->verify(d, n));
   if (!n->op->infer) return NPUC_OK;
   infer_context c = {.d = d, .module = m, .scratch = scratch, .node = n, .inputs = inputs, .outputs = outputs};
   NPUC_TRY(n->op->infer(&c));

@@ -312,11 +312,9 @@ static void check_node(checker *c, const node *n, arena *scratch) {
   check_arity(c, n, true);
   if (n->op->attributes_bytes && !n->attributes) fail(c, NPUC_DIAG_E0410, n, NULL, "the node has no attributes struct");
   for (int32_t i = 0; n->attributes && i < n->op->n_attributes; i++) check_attribute(c, n, &n->op->attributes[i]);
-  /* Definitions rely on arity and required attributes. */
-  if (c->status == NPUC_OK && n->op->verify) c->status = n->op->verify(c->d, n);
   const graph *body;
   for (int32_t i = 0; c->status == NPUC_OK && (body = npuc_node_body(n, i)); i++) c->status = npuc_graph_verify(c->d, body, c->after);
-  if (c->status == NPUC_OK) check_inference(c, n, scratch);
+  if (c->status == NPUC_OK) check_inference(c, n, scratch); /* with the definition's own check */
   if (before != NPUC_OK) c->status = before;
 }
 

@@ -316,5 +316,9 @@ typedef struct qpool_attributes {
 typedef struct qsoftmax_attributes {
   int64_t axis, y_zero_point, lo, hi, y_dtype;
 } qsoftmax_attributes;
+/* QNormalize: inputs x, bias, M, s [P]. */
+typedef struct qnormalize_attributes {
+  int64_t count, inner, repeat, centre, epsilon, x_zero_point, y_zero_point, lo, hi, y_dtype;
+} qnormalize_attributes;
 
 #endif

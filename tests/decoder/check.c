@@ -138,7 +138,7 @@ static void check_nodes(const npu_file *file) {
   for (uint32_t i = 0; i < count_of(file, ATTR); i++) {
     const uint8_t *r = decoder_record(file, ATTR, i);
     const record_place at = {file, "ATTR", i};
-    require(at, decoder_u32(r) >= 1 && decoder_u32(r) <= 24 && decoder_u32(r + 4) == 0, "key");
+    require(at, decoder_u32(r) >= 1 && decoder_u32(r) <= 29 && decoder_u32(r + 4) == 0, "key");
     require_span(at, (span){decoder_u32(r + 8), decoder_u32(r + 12)}, INTS);
   }
   for (uint32_t i = 0; i < count_of(file, NODE); i++) check_node((record_place){file, "NODE", i}, made);

@@ -106,7 +106,7 @@ static void check_node(record_place at, bool *made) {
   require_span(at, n.outputs, INTS);
   require_span(at, n.attributes, ATTR);
   require(at, n.place <= 1, "place");
-  require(at, (n.op >= 1 && n.op <= 10) || (n.op >= 16 && n.op <= 28), "no such operator");
+  require(at, (n.op >= 1 && n.op <= 11) || (n.op >= 16 && n.op <= 28), "no such operator");
   for (uint32_t i = 0; i < n.inputs.count; i++) {
     const int64_t t = decoder_int(file, n.inputs, i);
     require(at, t >= 0 && t < tensors, "an input that is omitted or no tensor");

@@ -69,10 +69,9 @@ const char *npuc_utf8_shorten(arena *a, const char *text, size_t columns) {
   return npuc_arena_printf(a, "%.*s\u2026%s", (int)head, text, tail);
 }
 
-static bool shows_in_line(int32_t code) { return (code >= 0x20 && code < 0x7f) || code > 0x9f; }
-static bool shows_in_text(int32_t code) { return code == '\n' || code == '\t' || shows_in_line(code); }
+static bool shows(int32_t code) { return code == '\n' || code == '\t' || (code >= 0x20 && code < 0x7f) || code > 0x9f; }
 
-static const char *cleaned(arena *a, const char *text, bool (*shows)(int32_t)) {
+const char *npuc_utf8_clean(arena *a, const char *text) {
   static const char digits[] = "0123456789abcdef";
   size_t bad = 0;
   int32_t code;
@@ -92,7 +91,3 @@ static const char *cleaned(arena *a, const char *text, bool (*shows)(int32_t)) {
   *to = '\0';
   return clean;
 }
-
-const char *npuc_utf8_clean(arena *a, const char *text) { return cleaned(a, text, shows_in_text); }
-
-const char *npuc_utf8_line(arena *a, const char *text) { return cleaned(a, text, shows_in_line); }

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The coefficients of src/kernels/math_f32.h: weighted least squares at Chebyshev nodes, reweighted (Lawson) toward the minimax fit of the
 relative error, rounded to float32. Development only; needs numpy."""
+import math
+
 import numpy as np
 
 
@@ -34,3 +36,7 @@ show("exp", fit(lambda r: near_zero(lambda v: 0.5 + v / 6 + v * v / 24, lambda v
 show("log", fit(lambda f: near_zero(lambda v: 1 / 3 - v / 4 + v * v / 5, lambda v: (np.log1p(v) - v + v * v / 2) / v**3, f), np.sqrt(0.5) - 1, np.sqrt(2) - 1, 8, lambda f: f * f))
 # tanh(x) = x + x u P(u), u = x^2 <= 0.4
 show("tanh", fit(lambda u: (np.tanh(np.sqrt(u)) / np.sqrt(u) - 1) / u, 1e-4, 0.4, 5, lambda u: u))
+# erf(x) = x + x P(u), u = x^2 <= 0.875^2; above: erf(x) = 1 - e^P(x), good up to 4, from where on it is 1
+erf, erfc = np.vectorize(math.erf), np.vectorize(math.erfc)
+show("erf", fit(lambda u: erf(np.sqrt(u)) / np.sqrt(u) - 1, 1e-6, 0.89**2, 6, lambda u: 1 + 0 * u))
+show("erfc", fit(lambda t: np.log(erfc(t)), 0.86, 4.0, 8, lambda t: erfc(t)))

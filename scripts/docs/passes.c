@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "passes/pipelines.h"
+#include "passes/edits/edits.h"
 
 static const char *parity_name(parity p) {
   return p == PARITY_EXACT ? "exact" : p == PARITY_REASSOCIATING ? "reassociating" : "approximate";
@@ -37,6 +37,19 @@ static void print_pipeline(const char *name, const char *purpose) {
   printf("\n");
 }
 
+/* Passes that stand in a pipeline; the others are edits, which docs/edits.md has. */
+static bool stands_in_pipeline(const char *pass) {
+  static const char *const names[] = {"normalize", "static", "adapt"};
+  for (size_t i = 0; i < 3; i++) {
+    size_t n;
+    const pipeline_step *steps = npuc_pipeline(names[i], &n);
+    for (size_t k = 0; k < n; k++) {
+      if (strcmp(steps[k].pass, pass) == 0) return true;
+    }
+  }
+  return false;
+}
+
 static void print_pass(const pass_info *pass) {
   printf("### %s\n\n%s.\n\nParity: %s.", pass->name, pass->summary, parity_name(pass->parity));
   if (pass->requires)
@@ -63,10 +76,13 @@ int main(void) {
   print_pipeline("normalize", "The source's graph, whatever exporter wrote it, in one form. Dims may still be symbols.");
   print_pipeline("static", "Every dim becomes a number: from `--dim`, from the batch rule, and by computing what follows.");
   print_pipeline("adapt", "The forms that the target's compiler knows, and a place for each node.");
-  printf("## The passes\n\n");
+  printf("## The passes\n\nPasses that are asked for by name are [edits](edits.md).\n\n");
   size_t n;
   const pass_info *passes = npuc_pass_table(&n);
-  for (size_t i = 0; i < n; i++) print_pass(&passes[i]);
+  for (size_t i = 0; i < n; i++) {
+    const edit_info *edit = npuc_edit_find(passes[i].name);
+    if (!edit || stands_in_pipeline(passes[i].name)) print_pass(&passes[i]);
+  }
   printf(
       "## Adding a rewrite\n\n"
       "Write the pattern in the file of its concern (`src/ir/rewrite.h` has the language): root and captures, a condition that only looks, "

@@ -60,15 +60,22 @@ void *npuc_xrealloc(void *old, size_t bytes) {
   return p;
 }
 
-/* Blocks for large modules lie on large pages: a graph of 100,000 nodes would fault more than it works. */
+static bool is_large(size_t capacity) { return capacity >= LARGE_PAGE - sizeof(block); }
+
+/* Blocks for large modules lie on large pages: a graph of 100,000 nodes would fault more than it works. They count against --max-memory, so that a file
+ * cannot take the machine by the number of its nodes or names either. */
 static block *new_block(size_t capacity) {
   if (capacity > SIZE_MAX - sizeof(block) - LARGE_PAGE) out_of_memory(SIZE_MAX);
   size_t bytes = sizeof(block) + capacity;
   block *b;
-  if (capacity >= LARGE_PAGE) {
+  if (is_large(capacity)) {
     bytes = (bytes + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+    if (!npuc_memory_claim(bytes)) out_of_memory(bytes);
     b = aligned_alloc(LARGE_PAGE, bytes);
-    if (!b) out_of_memory(bytes);
+    if (!b) {
+      npuc_memory_give_back(bytes);
+      out_of_memory(bytes);
+    }
     npuc_os_large_pages(b, bytes);
   } else {
     b = npuc_xmalloc(bytes);
@@ -90,7 +97,10 @@ arena *npuc_arena_create(void) {
 static void free_blocks(block *b, const block *kept) {
   while (b) {
     block *next = b->next;
-    if (b != kept) free(b);
+    if (b != kept) {
+      if (is_large(b->capacity)) npuc_memory_give_back(sizeof(block) + b->capacity);
+      free(b);
+    }
     b = next;
   }
 }

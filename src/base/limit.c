@@ -20,9 +20,14 @@ bool npuc_memory_claim(size_t bytes) {
 
 void npuc_memory_give_back(size_t bytes) { atomic_fetch_sub_explicit(&claimed, bytes, memory_order_relaxed); }
 
+bool npuc_memory_is_limited(size_t bytes, size_t *out_limit, size_t *out_held) {
+  size_t most = *out_limit = atomic_load(&limit), held = *out_held = atomic_load(&claimed);
+  return most && (bytes > most || held > most - bytes);
+}
+
 npuc_status npuc_fail_memory(diag *d, const diag_place *place, size_t bytes, const char *format, ...) {
-  size_t most = atomic_load(&limit), held = atomic_load(&claimed);
-  bool limited = most && (bytes > most || held > most - bytes);
+  size_t most, held;
+  bool limited = npuc_memory_is_limited(bytes, &most, &held);
   arena *a = npuc_arena_create();
   va_list args;
   va_start(args, format);

@@ -198,14 +198,21 @@ static void run_shared(thread_pool *pool, const job *j) {
   while (pool->busy) pthread_cond_wait(&pool->idle, &pool->lock);
   pool->busy = true;
   pool->caller = pthread_self();
-  pool->current = *j;
-  atomic_store_explicit(&pool->next_chunk, 0, memory_order_relaxed);
-  pool->generation++;
-  pthread_cond_broadcast(&pool->work);
+  bool alone = j->chunks == 1; /* nobody is woken for it */
+  if (!alone) {
+    pool->current = *j;
+    atomic_store_explicit(&pool->next_chunk, 0, memory_order_relaxed);
+    pool->generation++;
+    pthread_cond_broadcast(&pool->work);
+  }
   pthread_mutex_unlock(&pool->lock);
 
-  run_chunks(pool, j, 0);
-  spin_for_helpers(pool);
+  if (alone) {
+    run_here(j, 0);
+  } else {
+    run_chunks(pool, j, 0);
+    spin_for_helpers(pool);
+  }
 
   pthread_mutex_lock(&pool->lock);
   while (pool->active > 0) pthread_cond_wait(&pool->idle, &pool->lock);

@@ -69,9 +69,10 @@ const char *npuc_utf8_shorten(arena *a, const char *text, size_t columns) {
   return npuc_arena_printf(a, "%.*s\u2026%s", (int)head, text, tail);
 }
 
-static bool shows(int32_t code) { return code == '\n' || code == '\t' || (code >= 0x20 && code < 0x7f) || code > 0x9f; }
+static bool shows_in_line(int32_t code) { return (code >= 0x20 && code < 0x7f) || code > 0x9f; }
+static bool shows_in_text(int32_t code) { return code == '\n' || code == '\t' || shows_in_line(code); }
 
-const char *npuc_utf8_clean(arena *a, const char *text) {
+static const char *cleaned(arena *a, const char *text, bool (*shows)(int32_t)) {
   static const char digits[] = "0123456789abcdef";
   size_t bad = 0;
   int32_t code;
@@ -91,3 +92,7 @@ const char *npuc_utf8_clean(arena *a, const char *text) {
   *to = '\0';
   return clean;
 }
+
+const char *npuc_utf8_clean(arena *a, const char *text) { return cleaned(a, text, shows_in_text); }
+
+const char *npuc_utf8_line(arena *a, const char *text) { return cleaned(a, text, shows_in_line); }

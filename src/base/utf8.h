@@ -18,5 +18,7 @@ size_t npuc_utf8_fit(const char *text, size_t columns);
 const char *npuc_utf8_shorten(arena *a, const char *text, size_t columns);
 /* Control characters (not newline and tab) and bytes that are no UTF-8 written as \xNN. Itself when there are none. */
 const char *npuc_utf8_clean(arena *a, const char *text);
+/* The same for a name, which is no text: newline and tab are written so too, and no name looks like a line of ours. */
+const char *npuc_utf8_line(arena *a, const char *text);
 
 #endif

@@ -39,9 +39,17 @@ static const option quantize_options[] = {
 };
 const option_group npuc_cli_quantize_group = {"Quantization", quantize_options, sizeof quantize_options / sizeof *quantize_options};
 
+static const option edit_options[] = {
+    {"--edit", 0, OPTION_LIST, "NAME[:KEY=VALUE]", "an edit, with arguments; NAME:[a, b] gives them in order"},
+    {"--edits", 0, OPTION_VALUE, "FILE", "a list of edits, YAML or JSON, as torq-tools writes it; --edit is stronger"},
+    {"--skip-edit", 0, OPTION_LIST, "NAME", "leave an edit out, wherever it was asked for"},
+};
+const option_group npuc_cli_edit_group = {"Edits", edit_options, sizeof edit_options / sizeof *edit_options};
+
 static const option pass_options_table[] = {
     {"--print-after", 0, OPTION_VALUE, "PASS", "print the graph as text after a pass, or after `all`"},
     {"--stop-after", 0, OPTION_VALUE, "PASS", "end the stage's pipeline after a pass"},
+    {"--dump-after-edit", 0, OPTION_FLAG, NULL, "write intermediates/0001_EDIT_MODEL.onnx, ... beside the result"},
     {"--pass-limit", 0, OPTION_VALUE, "N", "at most N rewrites: bisection of a wrong one"},
 };
 const option_group npuc_cli_pass_group = {"Passes", pass_options_table, sizeof pass_options_table / sizeof *pass_options_table};
@@ -97,8 +105,8 @@ static npuc_status apply_option(cli *c, build *b, const option *o) {
 }
 
 static npuc_status apply_options(cli *c, build *b) {
-  static const option_group *const groups[] = {&npuc_cli_target_group, &npuc_cli_model_group, &npuc_cli_state_group, &npuc_cli_data_group,
-                                               &npuc_cli_quantize_group};
+  static const option_group *const groups[] = {&npuc_cli_target_group, &npuc_cli_model_group,    &npuc_cli_state_group,
+                                               &npuc_cli_data_group,   &npuc_cli_quantize_group, &npuc_cli_edit_group};
   static const option seed = {.name = "--seed"};
   for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
     for (size_t k = 0; k < groups[i]->n_options; k++) NPUC_TRY(apply_option(c, b, &groups[i]->options[k]));
@@ -133,6 +141,7 @@ static npuc_status controls(cli *c, build *b) {
   b->controls = (pass_controls){.limit = limit,
                                 .stop_after = npuc_cli_value(&c->line, "--stop-after"),
                                 .print_after = npuc_cli_value(&c->line, "--print-after"),
+                                .dump_after_edit = npuc_cli_flag(&c->line, "--dump-after-edit"),
                                 .print = print_graph,
                                 .user = c};
   return NPUC_OK;

@@ -7,7 +7,7 @@
 #include "stages/stages.h"
 
 extern const option_group npuc_cli_target_group, npuc_cli_model_group, npuc_cli_state_group, npuc_cli_data_group, npuc_cli_quantize_group,
-    npuc_cli_pass_group, npuc_cli_pipeline_group;
+    npuc_cli_edit_group, npuc_cli_pass_group, npuc_cli_pipeline_group;
 
 /* "N=1", each. */
 npuc_status npuc_cli_dims(cli *c, const char *name, const symbol_binding **out_dims, size_t *out_count) NPUC_MUST_USE;

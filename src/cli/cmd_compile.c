@@ -133,9 +133,9 @@ static npuc_status run_stage(cli *c) {
   return in_build(c, argument, NULL, s, s, strike);
 }
 
-static const option_group *const all_groups[] = {
-    &npuc_cli_target_group,   &npuc_cli_model_group, &npuc_cli_state_group,    &npuc_cli_data_group,
-    &npuc_cli_quantize_group, &npuc_cli_pass_group,  &npuc_cli_pipeline_group, NULL};
+static const option_group *const all_groups[] = {&npuc_cli_target_group, &npuc_cli_model_group,    &npuc_cli_state_group,
+                                                 &npuc_cli_data_group,   &npuc_cli_quantize_group, &npuc_cli_edit_group,
+                                                 &npuc_cli_pass_group,   &npuc_cli_pipeline_group, NULL};
 static const option_group *const model_groups[] = {&npuc_cli_model_group, &npuc_cli_state_group,    &npuc_cli_data_group,
                                                    &npuc_cli_pass_group,  &npuc_cli_pipeline_group, NULL};
 

@@ -26,10 +26,18 @@ static bool is_cancelled(void *user) {
   return interrupted != 0;
 }
 
-/* The library asks the program what to do when small memory cannot be had; the program ends, nothing half-written has a final name. */
+/* The library asks the program what to do when memory for a module cannot be had; the program ends, nothing half-written has a final name. */
 static void on_oom(size_t bytes) {
-  (void)bytes;
   static const char text[] = "error[NPUC-E0002]: out of memory\n";
+  size_t limit, held;
+  if (npuc_memory_is_limited(bytes, &limit, &held)) {
+    char limited[160];
+    int n = snprintf(
+        limited, sizeof limited,
+        "error[NPUC-E0009]: the model itself: %zu bytes, with %zu in use, are more than the limit of %zu\nhelp: --max-memory SIZE\n", bytes,
+        held, limit);
+    _exit(write(STDERR_FILENO, limited, (size_t)n) < 0 ? NPUC_ENVIRONMENT : NPUC_UNSUPPORTED);
+  }
   if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(NPUC_ENVIRONMENT);
   _exit(NPUC_ENVIRONMENT);
 }

@@ -74,9 +74,22 @@ static bool already_given(const parsed_line *line, const option *o) {
   return false;
 }
 
+/* NAME=VALUE in a list whose NAME an earlier one has. */
+static bool name_already_given(const parsed_line *line, const option *o, const char *value) {
+  size_t n = strcspn(value, "=") + 1; /* with the sign: N is not the beginning of NAME */
+  if (!strchr(o->value, '=') || !strchr(value, '=')) return false;
+  for (size_t i = 0; i < line->n_options; i++)
+    if (line->options[i].option == o && strncmp(line->options[i].value, value, n) == 0) return true;
+  return false;
+}
+
 static npuc_status take_option(diag *d, parsed_line *line, const option *o, const char *value) {
+  diag_place place = {.attribute = o->name};
   if (o->kind == OPTION_VALUE && already_given(line, o))
-    return npuc_fail(d, NPUC_DIAG_E0103, &(diag_place){.attribute = o->name}, "%s is given twice; it takes one value", o->name);
+    return npuc_fail(d, NPUC_DIAG_E0103, &place, "%s is given twice; it takes one value", o->name);
+  if (o->kind == OPTION_LIST && name_already_given(line, o, value))
+    return npuc_fail(d, NPUC_DIAG_E0103, &place, "%s %.*s is given twice", o->name, (int)strcspn(value, "="), value);
+  if (value && *value == '\0') return npuc_fail(d, NPUC_DIAG_E0104, &place, "the value of %s is empty: %s %s", o->name, o->name, o->value);
   line->options[line->n_options++] = (parsed_option){o, value};
   return NPUC_OK;
 }

@@ -38,20 +38,21 @@ static void write_json_record(FILE *out, const diag_record *r) {
 
 /* Control characters of a hostile name must not reach the terminal. */
 static void put_clean(FILE *out, arena *a, const char *text) { fputs(npuc_utf8_clean(a, text), out); }
+static void put_line(FILE *out, arena *a, const char *text) { fputs(npuc_utf8_line(a, text), out); }
 
 static void write_text_record(FILE *out, arena *a, const diag_record *r, bool color) {
   fprintf(out, "%s%s[%s]%s: ", color ? severity_colors[r->severity] : "", severity_names[r->severity], npuc_diag_info(r->code)->text_code,
           color ? "\033[0m" : "");
-  if (r->place.file) put_clean(out, a, r->place.file), fputs(": ", out);
-  if (r->place.node) put_clean(out, a, r->place.node);
-  if (r->place.op) fprintf(out, "%s(%s)", r->place.node ? " " : "", r->place.op);
+  if (r->place.file) put_line(out, a, r->place.file), fputs(": ", out);
+  if (r->place.node) put_line(out, a, r->place.node);
+  if (r->place.op) fprintf(out, "%s(%s)", r->place.node ? " " : "", npuc_utf8_line(a, r->place.op));
   if (r->place.node || r->place.op) fputs(": ", out);
-  put_clean(out, a, r->reason);
+  put_line(out, a, r->reason);
   if (r->count > 1) fprintf(out, " (%zu times)", r->count);
   fputc('\n', out);
   for (size_t i = 0; i < r->n_fixes; i++) {
     fputs("help: ", out);
-    put_clean(out, a, r->fixes[i]);
+    put_line(out, a, r->fixes[i]);
     fputc('\n', out);
   }
 }

@@ -68,7 +68,7 @@ void npuc_cli_table(const cli *c, const char *const *header, const char *const *
   for (size_t row = first; row <= rows; row++) {
     for (size_t k = 0; k < columns; k++) {
       size_t at = row * columns + k;
-      clean[at] = npuc_utf8_clean(c->arena, row == 0 ? header[k] : cells[at - columns]);
+      clean[at] = npuc_utf8_line(c->arena, row == 0 ? header[k] : cells[at - columns]);
       size_t n = npuc_utf8_columns(clean[at]);
       if (n > widths[k]) widths[k] = n;
     }

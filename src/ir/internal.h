@@ -28,7 +28,7 @@ npuc_status npuc_infer_outputs(diag *d, module *m, arena *scratch, const node *n
 npuc_status npuc_fact_merge(diag *d, const value *v, dtype declared_type, const shape *declared, fact *inferred) NPUC_MUST_USE;
 
 /* match.c: whether `p` lies over the graph with `root` as its root; reads only. */
-bool npuc_match_pattern(const pattern *p, node *root, match *out_match);
+bool npuc_match_pattern(const pattern *p, node *root, const void *parameters, match *out_match);
 
 /* E0411 for each input or output that is missing or one too many. */
 npuc_status npuc_node_check_arity(diag *d, const node *n) NPUC_MUST_USE;

@@ -15,9 +15,11 @@ typedef struct matcher {
   unsigned met;
 } matcher;
 
+static bool is_operand(const pattern_node *p) { return p->kind != PATTERN_END && p->kind != PATTERN_REST; }
+
 static bool is_commutative(const pattern_node *p) {
-  return (npuc_op((op_id)p->op)->traits & TRAIT_COMMUTATIVE) && p->inputs && p->inputs[0].kind != PATTERN_END &&
-         p->inputs[1].kind != PATTERN_END;
+  return p->op != ANY_OP && (npuc_op((op_id)p->op)->traits & TRAIT_COMMUTATIVE) && p->inputs && is_operand(&p->inputs[0]) &&
+         is_operand(&p->inputs[1]);
 }
 
 static unsigned count_commutative(const pattern_node *p) {
@@ -49,19 +51,22 @@ static bool match_value(matcher *s, const pattern_node *p, value *v) {
     case PATTERN_NODE:
       return v && v->producer && v->output_index == 0 && match_node(s, p, v->producer);
     case PATTERN_END:
+    case PATTERN_REST:
       break;
   }
   return false;
 }
 
 static bool match_node(matcher *s, const pattern_node *p, node *n) {
-  if (n->op != npuc_op((op_id)p->op) || !n->n_outputs || !n->outputs[0]) return false;
+  if ((p->op != ANY_OP && n->op != npuc_op((op_id)p->op)) || !n->n_outputs) return false;
+  if (!n->outputs[0] && p->op != ANY_OP) return false;
   if (p->one_use && !npuc_has_one_use(n->outputs[0])) return false;
   if (!bind(s, p->capture, n->outputs[0])) return false;
   s->m.nodes[p->capture] = n;
   bool exchanged = is_commutative(p) && (s->choice >> s->met++ & 1);
   int32_t count = 0;
   for (; p->inputs && p->inputs[count].kind != PATTERN_END; count++) {
+    if (p->inputs[count].kind == PATTERN_REST) return true;
     int32_t from = exchanged && count < 2 ? 1 - count : count;
     if (!match_value(s, &p->inputs[count], from < n->n_inputs ? n->inputs[from] : NULL)) return false;
   }
@@ -71,10 +76,10 @@ static bool match_node(matcher *s, const pattern_node *p, node *n) {
   return true;
 }
 
-bool npuc_match_pattern(const pattern *p, node *root, match *out_match) {
+bool npuc_match_pattern(const pattern *p, node *root, const void *parameters, match *out_match) {
   unsigned choices = 1u << count_commutative(&p->root);
   for (unsigned choice = 0; choice < choices; choice++) {
-    matcher s = {.choice = choice};
+    matcher s = {.choice = choice, .m.parameters = parameters};
     if (!match_node(&s, &p->root, root)) continue;
     s.m.root = root;
     if (p->where && !p->where(&s.m)) continue;

@@ -253,7 +253,9 @@ static npuc_status try_node(engine *e, node *n, const pattern *const *patterns, 
                             int64_t *limit) {
   for (size_t i = 0; i < n_patterns && n->owner; i++) {
     match found;
-    if (npuc_op((op_id)patterns[i]->root.op) != n->op || !npuc_match_pattern(patterns[i], n, &found)) continue;
+    int op = patterns[i]->root.op;
+    if ((op != ANY_OP && npuc_op((op_id)op) != n->op) || !npuc_match_pattern(patterns[i], n, log ? log->parameters : NULL, &found))
+      continue;
     if (limit && *limit == 0) return NPUC_OK;
     if (e->r.fired == bound) return fail_divergence(e, patterns, n_patterns, n);
     if (limit && *limit > 0) --*limit;

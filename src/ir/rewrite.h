@@ -19,14 +19,22 @@
 
 typedef enum parity { PARITY_EXACT, PARITY_REASSOCIATING, PARITY_APPROXIMATE } parity;
 
-enum { MAX_CAPTURES = 24, MAX_PATTERN_INPUTS = 8 };
+enum { MAX_CAPTURES = 24, MAX_PATTERN_INPUTS = 8, ANY_OP = -1 };
 
-typedef enum pattern_kind { PATTERN_END, PATTERN_ANY, PATTERN_CONST, PATTERN_OPTIONAL_CONST, PATTERN_OPTIONAL, PATTERN_NODE } pattern_kind;
+typedef enum pattern_kind {
+  PATTERN_END,
+  PATTERN_ANY,
+  PATTERN_CONST,
+  PATTERN_OPTIONAL_CONST,
+  PATTERN_OPTIONAL,
+  PATTERN_NODE,
+  PATTERN_REST
+} pattern_kind;
 
 /* A tree of what to match; capture is an index into match.values (for nodes also match.nodes). The same capture twice means the same value. */
 typedef struct pattern_node {
   pattern_kind kind;
-  int op; /* op_id for PATTERN_NODE */
+  int op; /* op_id for PATTERN_NODE, or ANY_OP: the condition looks at the node */
   int capture;
   bool one_use;                      /* the node's output 0 has one use and is no graph output */
   const struct pattern_node *inputs; /* ended by PATTERN_END; fewer than the node's inputs: the rest must be absent */
@@ -40,6 +48,9 @@ typedef struct pattern_node {
   { .kind = PATTERN_OPTIONAL_CONST, .capture = (c) }
 #define OPTIONAL_INPUT(c) \
   { .kind = PATTERN_OPTIONAL, .capture = (c) }
+/* Behind the others: any number of further inputs, which the condition looks at. */
+#define REST \
+  { .kind = PATTERN_REST }
 #define NODE(o, c, ...)                                                                 \
   {                                                                                     \
     .kind = PATTERN_NODE, .op = (o), .capture = (c), .inputs = (const pattern_node[]) { \
@@ -57,6 +68,7 @@ typedef struct match {
   value *values[MAX_CAPTURES]; /* a node capture's value is its output 0; an absent optional is NULL */
   node *nodes[MAX_CAPTURES];
   node *root;
+  const void *parameters; /* of the edit that runs (passes/edits/edits.h); NULL for rewrites without */
 } match;
 
 /* The only way a rewrite mutates. Everything it makes is inserted before the root and inherits a merged location. */
@@ -89,7 +101,8 @@ void npuc_rewrite_replace(rewriter *r, value *old, value *with);
 typedef struct rewrite_log {
   void (*fired)(void *user, const pattern *p, const node *root); /* before mutation */
   void *user;
-  uint64_t *visits; /* NULL, or counts the nodes that patterns looked at: the work, whatever the machine */
+  const void *parameters; /* what conditions and rewrites find in their match */
+  uint64_t *visits;       /* NULL, or counts the nodes that patterns looked at: the work, whatever the machine */
 } rewrite_log;
 
 /* Applies to a fixpoint: nodes in order, matched roots bottom-up, new and touched nodes again. Bound: 16 x nodes + 1000 firings, then E0481 names the

@@ -21,6 +21,15 @@ UNARY(hardsigmoid, npuc_clamp_unit(fmaf(a, v, b)))
 UNARY(hardswish, v *npuc_clamp_unit(fmaf(a, v, b)))
 UNARY(tanh, npuc_tanh_f32(v))
 UNARY(affine, fmaf(v, a, b))
+UNARY(abs, fabsf(v))
+UNARY(neg, -v)
+UNARY(sqrt, sqrtf(v))
+UNARY(reciprocal, 1.0f / v)
+UNARY(exp, npuc_exp_f32(v))
+UNARY(erf, npuc_erf_f32(v))
+UNARY(gelu, npuc_gelu_f32(v))
+UNARY(gelutanh, npuc_gelu_tanh_f32(v))
+UNARY(swish, v *npuc_sigmoid_f32(a *v))
 
 /* The three loops let the compiler see which operand is one number. */
 #define BINARY(op, formula)                                                                                \
@@ -132,5 +141,47 @@ TARGET void NAME(logsoftmax)(const float *x, float *y, size_t n) {
   for (size_t i = 0; i < n; i++) y[i] = (x[i] - most) - logarithm;
 }
 
+/* The sum of n doubles that f(i) gives, in `lanes16`. */
+#define SUM_F64(out, n, f)                                           \
+  do {                                                               \
+    double lane_[16] = {0};                                          \
+    size_t k_ = 0;                                                   \
+    for (; k_ + 16 <= (n); k_ += 16) {                               \
+      for (size_t l = 0; l < 16; l++) lane_[l] += f(k_ + l);         \
+    }                                                                \
+    for (size_t l = 0; k_ + l < (n); l++) lane_[l] += f(k_ + l);     \
+    for (size_t half = 8; half; half /= 2) {                         \
+      for (size_t l = 0; l < half; l++) lane_[l] += lane_[l + half]; \
+    }                                                                \
+    (out) = lane_[0];                                                \
+  } while (0)
+
+/* In double, rounded once. */
+TARGET void NAME(norm)(const norm_f32 *g, const float *x, float *y, double *out_mean, double *out_inverse) {
+  const size_t n = g->n;
+  double mean = 0.0, variance;
+#define ELEMENT(i) (double)x[i]
+#define SQUARE(i) ((double)x[i] - mean) * ((double)x[i] - mean)
+  if (g->centered) {
+    SUM_F64(mean, n, ELEMENT);
+    mean /= (double)n;
+  }
+  SUM_F64(variance, n, SQUARE);
+#undef ELEMENT
+#undef SQUARE
+  const double inverse = 1.0 / sqrt(variance / (double)n + g->epsilon);
+  const float *scale = g->scale, *bias = g->bias;
+  if (bias) {
+    NPUC_IVDEP
+    for (size_t i = 0; i < n; i++) y[i] = (float)(((double)x[i] - mean) * inverse * (double)scale[i] + (double)bias[i]);
+  } else {
+    NPUC_IVDEP
+    for (size_t i = 0; i < n; i++) y[i] = (float)(((double)x[i] - mean) * inverse * (double)scale[i]);
+  }
+  *out_mean = mean;
+  *out_inverse = inverse;
+}
+
+#undef SUM_F64
 #undef UNARY
 #undef BINARY

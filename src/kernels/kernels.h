@@ -20,6 +20,15 @@ typedef void binary_f32_kernel(const float *a, size_t a_step, const float *b, si
 typedef void sum_f32_kernel(const float *x, size_t n, size_t stride, size_t columns, float *sums);
 /* One softmax over n adjacent elements; y may be x. */
 typedef void row_f32_kernel(const float *x, float *y, size_t n);
+/* One row of LayerNormalization (centered) or RMSNormalization, sums of doubles in `lanes16`: y = (x - mean) * inverse * scale + bias,
+ * inverse = 1 / sqrt(variance + epsilon); mean 0 where it is not centered; y may be x. */
+typedef struct norm_f32 {
+  const float *scale, *bias; /* [n]; bias may be NULL */
+  size_t n;
+  double epsilon;
+  bool centered;
+} norm_f32;
+typedef void norm_f32_kernel(const norm_f32 *g, const float *x, float *y, double *out_mean, double *out_inverse);
 
 /* float32 convolution or matrix product: pairs of pixels by `blocks` blocks of `lanes` output channels; each output is one `chain` over the
  * taps:

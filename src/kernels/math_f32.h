@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exp, log, tanh and sigmoid in float32, ours: a C library's differ by version, and calibration, hence every artifact, would with them.
+/* exp, log, tanh, sigmoid, erf and what is made of them in float32, ours: a C library's differ by version, and calibration, hence every artifact, would with them.
  * Straight-line code of fused multiply-adds and selections, so that the compiler vectorizes the loops around it and every level gives
  * the same bits. Coefficients: minimax fits by scripts/fit_polynomials.py. Largest error against the real function, measured
  * on a dense grid by tests/unit/kernels/math_f32_test.c:
@@ -8,6 +8,8 @@
  *   log      1 ulp      on positive normal numbers
  *   tanh     2 ulp
  *   sigmoid  2.5 ulp      relative, also far in the negative tail
+ *   erf      1.5 ulp
+ *   gelu     2^-23 of |x|  absolute; its negative tail goes to 0 without a step
  *
  * NaN gives NaN. */
 #ifndef NPUC_KERNELS_MATH_F32_H
@@ -97,6 +99,55 @@ NPUC_INLINE float npuc_sigmoid_f32(float x) {
   float top = x >= 0.0f ? 1.0f : e;
   float y = top / (1.0f + e);
   return x == x ? y : x;
+}
+
+/* erf x = x + x P(x^2), for |x| below 0.875. */
+NPUC_INLINE float npuc_erf_small_f32(float x) {
+  float u = x * x;
+  float p = 8.60303189e-05f;
+  p = fmaf(p, u, -0.000819603971f);
+  p = fmaf(p, u, 0.00520558935f);
+  p = fmaf(p, u, -0.0268611833f);
+  p = fmaf(p, u, 0.11283727f);
+  p = fmaf(p, u, -0.376126349f);
+  p = fmaf(p, u, 0.128379166f);
+  return fmaf(p, x, x);
+}
+
+/* erfc a = 1 - erf a for a >= 0.875: e^P(a) up to 4. There it is 1.5e-8, less than an ulp of what it is added to, and falls on as e^-a^2 does. */
+NPUC_INLINE float npuc_erfc_large_f32(float a) {
+  float c = a < 4.0f ? a : 4.0f;
+  float p = -1.11437657e-06f;
+  p = fmaf(p, c, -6.10687721e-06f);
+  p = fmaf(p, c, 0.000348130619f);
+  p = fmaf(p, c, -0.0038928485f);
+  p = fmaf(p, c, 0.024570616f);
+  p = fmaf(p, c, -0.10760124f);
+  p = fmaf(p, c, -0.633861363f);
+  p = fmaf(p, c, -1.12929642f);
+  p = fmaf(p, c, 0.000134843154f);
+  return npuc_exp_f32(p - (a * a - c * c));
+}
+
+NPUC_INLINE float npuc_erf_f32(float x) {
+  float a = fabsf(x);
+  float large = copysignf(1.0f - npuc_erfc_large_f32(a), x);
+  return a < 0.875f ? npuc_erf_small_f32(x) : large;
+}
+
+/* x Phi(x), Phi(x) = (1 + erf(x / sqrt 2)) / 2, on the negative side erfc / 2, so that nothing cancels. */
+NPUC_INLINE float npuc_gelu_f32(float x) {
+  float z = x * 0.707106781f;
+  float a = fabsf(z);
+  float tail = 0.5f * npuc_erfc_large_f32(a);
+  float large = z < 0.0f ? tail : 1.0f - tail;
+  return x * (a < 0.875f ? fmaf(0.5f, npuc_erf_small_f32(z), 0.5f) : large);
+}
+
+/* x (1 + tanh v) / 2 = x sigmoid(2 v), v = sqrt(2 / pi) (x + 0.044715 x^3). */
+NPUC_INLINE float npuc_gelu_tanh_f32(float x) {
+  float cubed = fmaf(0.044715f * x, x, 1.0f);
+  return x * npuc_sigmoid_f32(1.59576912f * x * cubed);
 }
 
 NPUC_INLINE float npuc_clamp_unit(float v) { return v < 0.0f ? 0.0f : (v > 1.0f ? 1.0f : v); }

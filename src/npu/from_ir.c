@@ -104,6 +104,18 @@ static npuc_status softmax_attributes_of(converter *c, const node *n, attribute_
   return NPUC_OK;
 }
 
+static npuc_status normalize_attributes_of(converter *c, const node *n, attribute_list *list) {
+  const qnormalize_attributes *a = NPUC_ATTRS(qnormalize_attributes, n);
+  put_one(c, list, QATTR_count, a->count);
+  put_one(c, list, QATTR_inner, a->inner);
+  put_one(c, list, QATTR_repeat, a->repeat);
+  put_one(c, list, QATTR_centre, a->centre);
+  put_one(c, list, QATTR_epsilon, a->epsilon);
+  put_one(c, list, QATTR_x_zero_point, a->x_zero_point);
+  PUT_CLAMP(c, list, a);
+  return NPUC_OK;
+}
+
 static npuc_status no_attributes(converter *c, const node *n, attribute_list *list) {
   (void)c, (void)n, (void)list;
   return NPUC_OK;
@@ -244,6 +256,7 @@ static const conversion conversions[] = {
     {OP_LOOKUP, QOP_Lookup, no_attributes, -1, -1},
     {OP_QSOFTMAX, QOP_QSoftmax, softmax_attributes_of, -1, -1},
     {OP_QLOGSOFTMAX, QOP_QLogSoftmax, softmax_attributes_of, -1, 4},
+    {OP_QNORMALIZE, QOP_QNormalize, normalize_attributes_of, -1, 3},
     {OP_MAXPOOL, QOP_MaxPool, max_attributes_of, 1, -1},
     {OP_CONCAT, QOP_Concat, axis_attributes_of, -1, -1},
     {OP_PAD, QOP_Pad, pad_attributes_of, 1, -1},

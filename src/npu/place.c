@@ -361,6 +361,8 @@ static const predicate softmax_rules[] = {DTYPES,
                                           FITS,
                                           END};
 static const predicate logsoftmax_rules[] = {{"has_hardware", has_hardware, "the vector unit has no logarithm"}, END};
+static const predicate normalize_rules[] = {
+    {"has_hardware", has_hardware, "sums over rows and their roots are not lowered to the vector unit yet"}, END};
 static const predicate transpose_rules[] = {{"has_hardware", has_hardware, "there is no transposing path for activations"}, END};
 static const predicate gather_rules[] = {{"has_hardware", has_hardware, "there is no indexed access"}, END};
 static const predicate argmax_rules[] = {{"has_hardware", has_hardware, "there is no reduction to an index"}, END};
@@ -387,6 +389,8 @@ static const predicate *rules_of(qop op) {
       return softmax_rules;
     case QOP_QLogSoftmax:
       return logsoftmax_rules;
+    case QOP_QNormalize:
+      return normalize_rules;
     case QOP_MaxPool:
       return max_rules;
     case QOP_Concat:

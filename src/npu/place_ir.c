@@ -5,6 +5,7 @@
 
 #include "ir/attributes.h"
 #include "npu/from_ir.h"
+#include "quant/unary.h"
 
 struct npu_placer {
   npu_arch arch;
@@ -95,17 +96,16 @@ static const struct {
     {OP_MUL, {QOP_QMul, 2, 2}},
     {OP_RELU, {QOP_Requantize, 1, 2}},
     {OP_CLIP, {QOP_Requantize, 1, 2}},
-    {OP_SIGMOID, {QOP_Lookup, 1, 1}},
-    {OP_TANH, {QOP_Lookup, 1, 1}},
-    {OP_HARDSIGMOID, {QOP_Lookup, 1, 1}},
-    {OP_HARDSWISH, {QOP_Lookup, 1, 1}},
-    {OP_LEAKYRELU, {QOP_Lookup, 1, 1}},
     {OP_AVERAGEPOOL, {QOP_QAveragePool, 1, 3}},
     {OP_GLOBALAVERAGEPOOL, {QOP_QGlobalAveragePool, 1, 2}},
     {OP_REDUCEMEAN, {QOP_QGlobalAveragePool, 1, 2}},
     {OP_REDUCESUM, {QOP_QGlobalAveragePool, 1, 2}},
     {OP_SOFTMAX, {QOP_QSoftmax, 1, 2}},
     {OP_LOGSOFTMAX, {QOP_QLogSoftmax, 1, 4}},
+    {OP_LAYERNORMALIZATION, {QOP_QNormalize, 1, 3}},
+    {OP_RMSNORMALIZATION, {QOP_QNormalize, 1, 3}},
+    {OP_GROUPNORMALIZATION, {QOP_QNormalize, 1, 3}},
+    {OP_INSTANCENORMALIZATION, {QOP_QNormalize, 1, 3}},
     {OP_MAXPOOL, {QOP_MaxPool, 1, 0}},
     {OP_CONCAT, {QOP_Concat, -1, 0}},
     {OP_PAD, {QOP_Pad, 1, 0}},
@@ -129,7 +129,8 @@ static bool sketch_of(const node *n, sketch *out) {
     if (out->features < 0) out->features = n->n_inputs;
     return (n->op->id != OP_REDUCEMEAN && n->op->id != OP_REDUCESUM) || is_spatial(n);
   }
-  return false;
+  *out = (sketch){QOP_Lookup, 1, 1};
+  return npuc_unary_known(n);
 }
 
 static void add_window(painter *p, const node *n, qattr *list, int32_t *count) {

@@ -254,6 +254,41 @@ static npuc_status check_table(const check *c) {
   return needs_dims(c, out(c, 0), in(c, 0)->rank, in(c, 0)->dims);
 }
 
+/* Whole rows of count * inner elements, whole rounds of the parameters, and numbers that keep every sum in 64 bits (docs/numerics.md). */
+static npuc_status check_normalize(const check *c) {
+  NPUC_TRY(needs_inputs(c, 4));
+  NPUC_TRY(needs_zero_point(c, QATTR_x_zero_point, "x_zero_point", 0));
+  NPUC_TRY(needs_clamp(c));
+  static const struct {
+    qattr_key key;
+    const char *name;
+    int64_t lo, hi;
+  } numbers[] = {{QATTR_count, "count", 1, 1 << 22},
+                 {QATTR_inner, "inner", 1, INT64_C(1) << 40},
+                 {QATTR_repeat, "repeat", 1, INT64_C(1) << 40},
+                 {QATTR_centre, "centre", 0, 1},
+                 {QATTR_epsilon, "epsilon", 0, INT64_C(1) << 60}};
+  int64_t v[5];
+  for (int i = 0; i < 5; i++) {
+    NPUC_TRY(needs_list(c, numbers[i].key, numbers[i].name, 1));
+    v[i] = npuc_qnode_int(c->n, numbers[i].key, 0);
+    if (v[i] < numbers[i].lo || v[i] > numbers[i].hi) REFUSE(c, "%s is out of range", numbers[i].name);
+  }
+  int64_t elements = npuc_qtensor_elements(in(c, 0)), parameters = npuc_qtensor_elements(in(c, 1)), row, round;
+  if (__builtin_mul_overflow(v[0], v[1], &row) || elements % row) REFUSE(c, "the input is no whole number of rows");
+  if (__builtin_mul_overflow(parameters, v[2], &round) || elements % round)
+    REFUSE(c, "the input is no whole number of rounds of the parameters");
+  NPUC_TRY(needs_elements(c, 1, DTYPE_I32, parameters, "bias"));
+  NPUC_TRY(needs_elements(c, 2, DTYPE_I32, parameters, "M"));
+  NPUC_TRY(needs_elements(c, 3, DTYPE_U8, parameters, "s"));
+  NPUC_TRY(needs_shifts(c, 3));
+  for (int64_t i = 0; i < parameters; i++) {
+    int64_t bias = npuc_qtensor_value(in(c, 1), i);
+    if (bias < -(1 << 30) || bias > 1 << 30) REFUSE(c, "a bias is beyond 2^30");
+  }
+  return needs_dims(c, out(c, 0), in(c, 0)->rank, in(c, 0)->dims);
+}
+
 static npuc_status check_renamed(const check *c) {
   NPUC_TRY(needs_inputs(c, 1));
   const qtensor *x = in(c, 0), *y = out(c, 0);
@@ -403,6 +438,8 @@ static npuc_status check_operator(const check *c) {
     case QOP_QSoftmax:
     case QOP_QLogSoftmax:
       return check_table(c);
+    case QOP_QNormalize:
+      return check_normalize(c);
     case QOP_Concat:
     case QOP_Split:
       return check_joined(c);

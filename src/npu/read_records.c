@@ -49,7 +49,7 @@ static npuc_status check_tensors(diag *d, const npu_file *f) {
 static npuc_status check_attributes(diag *d, const npu_file *f) {
   for (size_t i = 0; i < f->sections[NPU_ATTR].records; i++) {
     const npu_attr_record *a = record(f, NPU_ATTR, i);
-    if (a->key < QATTR_strides || a->key > QATTR_select_last_index) return refuse(d, NPU_ATTR, i, "there is no such key");
+    if (a->key < QATTR_strides || a->key > QATTR_epsilon) return refuse(d, NPU_ATTR, i, "there is no such key");
   }
   return NPUC_OK;
 }

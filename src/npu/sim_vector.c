@@ -2,6 +2,7 @@
 /* What the vector unit does: docs/refnpu.md section 4.4. Every instruction walks pixels (iy outer, ix inner) and lanes; a `walk` carries the addresses. */
 #include <string.h>
 
+#include "kernels/ref/integer.h"
 #include "npu/sim_machine.h"
 
 enum { SLOT_A, SLOT_B, SLOT_D };
@@ -31,36 +32,20 @@ static int64_t by_row(const row_entry *row, int64_t t, int64_t shift) {
   return sim_multiply(sim_multiply(t, row->r), (int64_t)1 << (-q < 16 ? -q : 16));
 }
 
-static uint32_t floor_log2(uint64_t v) {
-  uint32_t e = 0;
-  while (v >>= 1) e++;
-  return e;
-}
-
-/* floor of the root of v <= 2^62, bit by bit. */
-static uint64_t integer_root(uint64_t v) {
-  uint64_t root = 0;
-  for (uint64_t bit = (uint64_t)1 << 31; bit; bit >>= 1) {
-    if ((root + bit) * (root + bit) <= v) root += bit;
-  }
-  return root;
-}
-
 static void reciprocal(int64_t value, row_entry *out) {
-  uint64_t v = value < 1 ? 1 : (uint64_t)value;
-  uint32_t e = floor_log2(v);
-  uint64_t r = (((uint64_t)1 << (e + 16)) + v / 2) / v;
-  out->r = r > 65535 ? 65535 : (uint32_t)r;
-  out->e = e + 16;
+  int32_t e;
+  int64_t r;
+  npuc_q8_reciprocal(value < 1 ? 1 : (uint64_t)value, &e, &r);
+  out->r = (uint32_t)r;
+  out->e = (uint32_t)e + 16;
 }
 
 static void reciprocal_root(int64_t value, row_entry *out) {
-  uint64_t v = value < 1 ? 1 : (uint64_t)value;
-  uint32_t e = floor_log2(v) / 2 * 2;
-  uint64_t mantissa = e <= 30 ? v << (30 - e) : v >> (e - 30);
-  uint64_t r = integer_root(((uint64_t)1 << 62) / mantissa);
-  out->r = r > 65535 ? 65535 : (uint32_t)r;
-  out->e = e / 2 + 16;
+  int32_t e;
+  int64_t r;
+  npuc_q8_reciprocal_root(value < 1 ? 1 : (uint64_t)value, &e, &r);
+  out->r = (uint32_t)r;
+  out->e = (uint32_t)e / 2 + 16;
 }
 
 /* -- addresses -- */

@@ -17,8 +17,9 @@ typedef struct pass_context {
   diag *d;
   arena *scratch; /* of this run of this pass */
   const pass_options *options;
-  const char *pass; /* name of the running pass */
-  int64_t *limit;   /* NULL: none */
+  const char *pass;      /* name of the running pass */
+  const void *arguments; /* of an edit (passes/edits/edits.h), else NULL */
+  int64_t *limit;        /* NULL: none */
   struct recorder *recorder;
 } pass_context;
 
@@ -39,9 +40,14 @@ typedef struct pattern_set {
 /* Applies them to a fixpoint with recording and limit, then drops what died. */
 npuc_status npuc_pass_rewrite(pass_context *c, graph *g, pattern_set set, bool *out_changed);
 
+/* The same with patterns of other passes, by their names; npuc_pattern_find NULL: no such pattern. */
+npuc_status npuc_pass_rewrite_named(pass_context *c, graph *g, const char *const *names, size_t n, bool *out_changed);
+const pattern *npuc_pattern_find(const char *name);
+
 #define PATTERN_SET(symbol, array) const pattern_set symbol = {(array), sizeof(array) / sizeof((array)[0])}
 extern const pattern_set npuc_cleanup_patterns, npuc_batchnorm_patterns, npuc_gemm_patterns, npuc_scale_patterns, npuc_padding_patterns,
-    npuc_activation_patterns, npuc_matrix_patterns, npuc_window_patterns, npuc_depthwise_pair_patterns, npuc_depthwise_single_patterns;
+    npuc_activation_patterns, npuc_matrix_patterns, npuc_window_patterns, npuc_move_patterns, npuc_resample_patterns, npuc_reduce_patterns,
+    npuc_depthwise_pair_patterns, npuc_depthwise_single_patterns;
 
 /* -- parts of cleanup -- */
 npuc_status npuc_fold_constants(pass_context *c, graph *g, bool *out_changed);
@@ -65,6 +71,18 @@ void npuc_weight_channels(const value *constant, int64_t channels, double *out);
 
 /* Reshape of x to a static shape, before the root. */
 value *npuc_weight_reshape(rewriter *r, value *x, const shape *to);
+
+/* -- legal_move.c: nodes that move elements, before the root; shapes are the caller's business -- */
+/* Element i along `axis` is element places[i] of x's. */
+value *npuc_move_gather(rewriter *r, value *x, int32_t axis, const int64_t *places, int64_t n);
+value *npuc_move_transpose(rewriter *r, value *x, const int64_t *permutation, int32_t rank);
+
+/* An image [batch, channels, rows * high, columns * wide] as blocks of high x wide cells. */
+typedef struct cell_block {
+  int64_t batch, channels, high, wide, rows, columns;
+} cell_block;
+/* From x [batch, high * wide * channels, rows, columns]: the block's cell is the slowest of the channels, or with channels_first the fastest. */
+value *npuc_move_depth_to_space(rewriter *r, value *x, const cell_block *b, bool channels_first);
 
 /* -- small questions -- */
 bool npuc_is_float(const value *v);

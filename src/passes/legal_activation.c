@@ -147,6 +147,39 @@ static const pattern relu6_gate_swish = {.name = "relu6-gate-to-hardswish",
                                          .where = is_relu6_swish,
                                          .rewrite = to_hardswish};
 
+/* -- Gelu, as exporters that know no Gelu write it: x * (1 + erf(x / sqrt 2)) / 2, in any order of the factors -- */
+
+static bool is_erf_gelu(const match *m) {
+  return is_f32(m->values[X]) && near(m->values[C], 0.70710678118654752) && near(m->values[LO], 1.0) && near(m->values[SIXTH], 0.5) &&
+         keeps_shape(m);
+}
+
+static void to_gelu(rewriter *r, const match *m) {
+  node *gelu = npuc_rewrite_node(r, OP_GELU, (value *[]){m->values[X]}, 1, 1);
+  npuc_rewrite_replace(r, m->root->outputs[0], gelu->outputs[0]);
+}
+
+#define ONE_AND_ERF_OF_X ONE_USE(OP_ADD, HI, ONE_USE(OP_ERF, INNER, ONE_USE(OP_MUL, THREE, ANY(X), CONST(C))), CONST(LO))
+
+static const pattern erf_gelu = {.name = "erf-to-gelu",
+                                 .doc = "Mul(Mul(x, Add(Erf(Mul(x, 1/sqrt 2)), 1)), 1/2) -> Gelu(x)",
+                                 .parity = PARITY_REASSOCIATING,
+                                 .root = NODE(OP_MUL, Y, ONE_USE(OP_MUL, OUTER, ANY(X), ONE_AND_ERF_OF_X), CONST(SIXTH)),
+                                 .where = is_erf_gelu,
+                                 .rewrite = to_gelu};
+static const pattern erf_of_half_gelu = {.name = "erf-of-half-to-gelu",
+                                         .doc = "Mul(Mul(x, 1/2), Add(Erf(Mul(x, 1/sqrt 2)), 1)) -> Gelu(x)",
+                                         .parity = PARITY_REASSOCIATING,
+                                         .root = NODE(OP_MUL, Y, ONE_USE(OP_MUL, OUTER, ANY(X), CONST(SIXTH)), ONE_AND_ERF_OF_X),
+                                         .where = is_erf_gelu,
+                                         .rewrite = to_gelu};
+static const pattern half_erf_gelu = {.name = "half-erf-to-gelu",
+                                      .doc = "Mul(x, Mul(Add(Erf(Mul(x, 1/sqrt 2)), 1), 1/2)) -> Gelu(x)",
+                                      .parity = PARITY_REASSOCIATING,
+                                      .root = NODE(OP_MUL, Y, ANY(X), ONE_USE(OP_MUL, OUTER, ONE_AND_ERF_OF_X, CONST(SIXTH))),
+                                      .where = is_erf_gelu,
+                                      .rewrite = to_gelu};
+
 /* -- constants: x - c and x / c -- */
 
 static bool float_constant(const match *m) { return is_f32(m->values[X]) && is_f32(m->values[C]); }
@@ -222,7 +255,7 @@ static const pattern div_constant = {.name = "div-constant-to-mul",
                                      .where = has_reciprocals,
                                      .rewrite = div_to_mul};
 
-static const pattern *const patterns[] = {&clip_relu,    &relu_then_relu, &relu_then_clip,  &clip_then_relu, &clip_then_clip,
-                                          &max_scalar,   &min_scalar,     &hardsigmoid_mul, &relu6_swish,    &relu6_gate_swish,
-                                          &sub_constant, &div_power,      &div_constant};
+static const pattern *const patterns[] = {
+    &clip_relu,   &relu_then_relu,   &relu_then_clip, &clip_then_relu,   &clip_then_clip, &max_scalar,   &min_scalar, &hardsigmoid_mul,
+    &relu6_swish, &relu6_gate_swish, &erf_gelu,       &erf_of_half_gelu, &half_erf_gelu,  &sub_constant, &div_power,  &div_constant};
 PATTERN_SET(npuc_activation_patterns, patterns);

@@ -216,6 +216,11 @@ SINK(sink_leakyrelu, "leakyrelu-before-reshape", "LeakyRelu(Reshape(x)) -> Resha
 SINK(sink_sigmoid, "sigmoid-before-reshape", "Sigmoid(Reshape(x)) -> Reshape(Sigmoid(x))", OP_SIGMOID);
 SINK(sink_tanh, "tanh-before-reshape", "Tanh(Reshape(x)) -> Reshape(Tanh(x))", OP_TANH);
 SINK(sink_hardswish, "hardswish-before-reshape", "HardSwish(Reshape(x)) -> Reshape(HardSwish(x))", OP_HARDSWISH);
+SINK(sink_gelu, "gelu-before-reshape", "Gelu(Reshape(x)) -> Reshape(Gelu(x))", OP_GELU);
+SINK(sink_swish, "swish-before-reshape", "Swish(Reshape(x)) -> Reshape(Swish(x))", OP_SWISH);
+SINK(sink_elu, "elu-before-reshape", "Elu(Reshape(x)) -> Reshape(Elu(x))", OP_ELU);
+SINK(sink_softplus, "softplus-before-reshape", "Softplus(Reshape(x)) -> Reshape(Softplus(x))", OP_SOFTPLUS);
+SINK(sink_mish, "mish-before-reshape", "Mish(Reshape(x)) -> Reshape(Mish(x))", OP_MISH);
 
 static const pattern sink_clip = {
     .name = "clip-before-reshape",
@@ -266,5 +271,6 @@ static const pattern logsoftmax_last = {.name = "logsoftmax-to-last-axis",
 
 static const pattern *const patterns[] = {&reduce_mean,       &average_global,   &global_max, &conv_line,      &max_pool_line,
                                           &average_pool_line, &global_pool_line, &sink_relu,  &sink_leakyrelu, &sink_sigmoid,
-                                          &sink_tanh,         &sink_hardswish,   &sink_clip,  &softmax_last,   &logsoftmax_last};
+                                          &sink_tanh,         &sink_hardswish,   &sink_gelu,  &sink_swish,     &sink_elu,
+                                          &sink_softplus,     &sink_mish,        &sink_clip,  &softmax_last,   &logsoftmax_last};
 PATTERN_SET(npuc_window_patterns, patterns);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/progress.h"
-#include "passes/pipelines.h"
+#include "passes/edits/edits.h"
 
 /* What fired, in order of first firing; key is "pass\npattern". */
 typedef struct recorder {
@@ -40,13 +40,19 @@ bool npuc_pass_allow(pass_context *c, const char *what, parity p, const node *n)
 static void on_fired(void *user, const pattern *p, const node *root) { record(user, p->name, p->parity, root); }
 
 npuc_status npuc_pass_rewrite(pass_context *c, graph *g, pattern_set set, bool *out_changed) {
-  rewrite_log log = {.fired = on_fired, .user = c->recorder, .visits = &c->recorder->visits};
+  rewrite_log log = {.fired = on_fired, .user = c->recorder, .parameters = c->arguments, .visits = &c->recorder->visits};
   bool changed = false;
   NPUC_TRY(npuc_rewrite(c->d, g, set.patterns, set.count, &log, c->limit, &changed));
   if (!changed) return NPUC_OK;
   *out_changed = true;
   (void)npuc_graph_remove_dead(g);
   return NPUC_OK;
+}
+
+npuc_status npuc_pass_rewrite_named(pass_context *c, graph *g, const char *const *names, size_t n, bool *out_changed) {
+  const pattern **patterns = NPUC_NEW_ARRAY(c->scratch, n, const pattern *);
+  for (size_t i = 0; i < n; i++) patterns[i] = npuc_pattern_find(names[i]);
+  return npuc_pass_rewrite(c, g, (pattern_set){patterns, n}, out_changed);
 }
 
 static bool is_named(const char *asked, const char *pass) { return asked && (strcmp(asked, "all") == 0 || strcmp(asked, pass) == 0); }
@@ -133,6 +139,34 @@ npuc_status npuc_passes_run(diag *d, arena *a, module *m, const char *pipeline, 
   recorder r = {.arena = a, .records = npuc_map_create(a)};
   pass_context c = {.d = d, .options = options, .limit = &limit, .recorder = &r};
   npuc_status status = run_steps(&c, m, steps, n);
+  fill_report(&r, a, out_report);
+  return status;
+}
+
+/* -- edits -- */
+
+static npuc_status run_edit(pass_context *c, module *m, const edit_step *step, size_t index) {
+  const pass_info *pass = npuc_pass_find(step->edit->name);
+  size_t before = npuc_map_count(c->recorder->records);
+  c->pass = c->recorder->pass = pass->name;
+  c->arguments = step->arguments;
+  NPUC_TRY(run_on_graph(c, pass, false, m->graphs[0]));
+  c->arguments = NULL;
+  if (npuc_map_count(c->recorder->records) == before) {
+    diag_place place = {.part = m->graphs[0]->name, .attribute = pass->name};
+    npuc_note(c->d, NPUC_DIAG_E0512, &place, "%s found nothing to change", pass->name);
+  }
+  const side_files *side = c->options->side_files;
+  return side && side->after ? side->after(side->user, c->d, index, pass->name, m) : NPUC_OK;
+}
+
+npuc_status npuc_edits_run(diag *d, arena *a, module *m, const edit_plan *p, const pass_options *options, pass_report *out_report) {
+  int64_t limit = options->limit;
+  recorder r = {.arena = a, .records = npuc_map_create(a)};
+  pass_context c = {.d = d, .options = options, .limit = &limit, .recorder = &r};
+  npuc_status status = NPUC_OK;
+  for (size_t i = 0; i < p->n && status == NPUC_OK; i++) status = run_edit(&c, m, &p->steps[i], i + 1);
+  if (status == NPUC_OK) status = npuc_graph_infer(d, m->graphs[0]);
   fill_report(&r, a, out_report);
   return status;
 }

@@ -18,6 +18,16 @@ typedef struct pass_target {
   void *user;
 } pass_target;
 
+/* What an edit takes out of the model (a table, a part) and who keeps it. */
+typedef struct side_files {
+  npuc_status (*tensor)(void *user, diag *d, const char *name, const tensor *t);
+  npuc_status (*model)(void *user, diag *d, const char *name, const module *m);
+  npuc_status (*text)(void *user, diag *d, const char *name, const char *text);
+  /* After each edit, for --dump-after-edit; may be NULL. */
+  npuc_status (*after)(void *user, diag *d, size_t index, const char *edit, const module *m);
+  void *user;
+} side_files;
+
 typedef struct pass_options {
   const dim_binding *dims; /* --dim; the batch rule of docs/cli.md applies to the rest */
   size_t n_dims;
@@ -27,6 +37,7 @@ typedef struct pass_options {
   const char *print_after;   /* pass name, "all" or NULL */
   void (*print)(void *user, const char *pass, const graph *g);
   void *user;
+  const side_files *side_files; /* of edits; NULL: those that write one are refused */
 } pass_options;
 
 typedef struct rewrite_record {

@@ -96,3 +96,14 @@ const pass_patterns *npuc_pass_patterns(size_t *out_count) {
   *out_count = sizeof sets / sizeof sets[0];
   return sets;
 }
+
+const pattern *npuc_pattern_find(const char *name) {
+  size_t n;
+  const pass_patterns *sets = npuc_pass_patterns(&n);
+  for (size_t i = 0; i < n; i++) {
+    for (size_t k = 0; k < sets[i].set->count; k++) {
+      if (strcmp(sets[i].set->patterns[k]->name, name) == 0) return sets[i].set->patterns[k];
+    }
+  }
+  return NULL;
+}

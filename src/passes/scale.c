@@ -2,14 +2,17 @@
 /* fold-scale: a multiplication or an addition by constants, one value per output channel, goes into the weights before it.
  *
  *   Mul(Conv(x, w, b), c) -> Conv(x, w*c, b*c)        Add(Conv(x, w, b), c) -> Conv(x, w, b + c)
- *   and the same for Gemm, per column. */
+ *   and the same for ConvTranspose, and for Gemm, per column. */
 #include "passes/internal.h"
 
 enum { Y, BASE, X, W, B, C };
 
-static int64_t conv_channels(const match *m) { return m->values[W]->constant->shape.dims[0]; }
+/* W is [Co, C/group, ...], of ConvTranspose [C, Co/group, ...], which is taken without groups alone. */
+static int32_t channel_axis(const match *m) { return node_is(m->nodes[BASE], OP_CONVTRANSPOSE) ? 1 : 0; }
+static int64_t conv_channels(const match *m) { return m->values[W]->constant->shape.dims[channel_axis(m)]; }
 
 static bool per_conv_channel(const match *m) {
+  if (node_is(m->nodes[BASE], OP_CONVTRANSPOSE) && NPUC_ATTRS(convtranspose_attributes, m->nodes[BASE])->group != 1) return false;
   return npuc_is_wide_float(m->values[W]) && m->values[C]->type == m->values[W]->type && m->values[W]->constant->shape.rank >= 3 &&
          npuc_is_per_channel(m->values[C], conv_channels(m), m->values[W]->constant->shape.rank);
 }
@@ -51,7 +54,7 @@ static node *rebuild(rewriter *r, const match *m, value *w, value *b) {
 static void scale_conv(rewriter *r, const match *m) {
   int64_t channels = conv_channels(m);
   double *factor = channels_of(r, m, channels);
-  value *w = npuc_weight_scaled(r, m->values[W], 0, factor);
+  value *w = npuc_weight_scaled(r, m->values[W], channel_axis(m), factor);
   value *b = m->values[B] ? new_bias(r, m, channels, 1.0, factor, NULL) : NULL;
   if (w && (b || !m->values[B])) (void)rebuild(r, m, w, b);
 }
@@ -97,6 +100,24 @@ static const pattern add_into_conv = {
     .rewrite = shift_conv,
 };
 
+static const pattern mul_into_transposed = {
+    .name = "mul-into-conv-transpose",
+    .doc = "Mul(ConvTranspose(x, w, b), c) -> ConvTranspose(x, w*c, b*c)",
+    .parity = PARITY_REASSOCIATING,
+    .root = NODE(OP_MUL, Y, ONE_USE(OP_CONVTRANSPOSE, BASE, ANY(X), CONST(W), OPTIONAL_CONST(B)), CONST(C)),
+    .where = per_conv_channel,
+    .rewrite = scale_conv,
+};
+
+static const pattern add_into_transposed = {
+    .name = "add-into-conv-transpose",
+    .doc = "Add(ConvTranspose(x, w, b), c) -> ConvTranspose(x, w, b + c)",
+    .parity = PARITY_REASSOCIATING,
+    .root = NODE(OP_ADD, Y, ONE_USE(OP_CONVTRANSPOSE, BASE, ANY(X), CONST(W), OPTIONAL_CONST(B)), CONST(C)),
+    .where = per_conv_channel,
+    .rewrite = shift_conv,
+};
+
 static const pattern mul_into_gemm = {
     .name = "mul-into-gemm",
     .doc = "Mul(Gemm(x, w, b), c) -> Gemm(x, w*c, b*c)",
@@ -115,7 +136,8 @@ static const pattern add_into_gemm = {
     .rewrite = shift_gemm,
 };
 
-static const pattern *const patterns[] = {&mul_into_conv, &add_into_conv, &mul_into_gemm, &add_into_gemm};
+static const pattern *const patterns[] = {&mul_into_conv,       &add_into_conv, &mul_into_transposed,
+                                          &add_into_transposed, &mul_into_gemm, &add_into_gemm};
 PATTERN_SET(npuc_scale_patterns, patterns);
 
 npuc_status npuc_pass_fold_scale(pass_context *c, graph *g, bool *out_changed) {

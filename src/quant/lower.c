@@ -194,6 +194,8 @@ static npuc_status lower_node(lowering *l, const plan_node *pn) {
     case ROLE_SOFTMAX:
     case ROLE_LOGSOFTMAX:
       return npuc_lower_elements(l, pn);
+    case ROLE_NORMALIZE:
+      return npuc_lower_normalize(l, pn);
     case ROLE_NONE:
       break;
   }

@@ -55,6 +55,7 @@ npuc_status npuc_lower_requantize(lowering *l, const plan_node *pn, const char *
 npuc_status npuc_lower_weights(lowering *l, const plan_node *pn);  /* QConv, QGemm */
 npuc_status npuc_lower_elements(lowering *l, const plan_node *pn); /* QAdd, QMul, Requantize, Lookup, softmax */
 npuc_status npuc_lower_pool(lowering *l, const plan_node *pn);
+npuc_status npuc_lower_normalize(lowering *l, const plan_node *pn);
 npuc_status npuc_lower_move(lowering *l, const plan_node *pn);
 
 #endif

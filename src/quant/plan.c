@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "quant/unary.h"
+
 diag_place npuc_plan_place(const node *n, const char *attribute) {
   return (diag_place){
       .part = n->owner->name,
@@ -74,7 +76,7 @@ static bool clamp_of(const node *n, double *lo, double *hi, const value **out_x)
 
 static bool takes_clamp(role r) {
   return r == ROLE_CONV || r == ROLE_CHANNEL || r == ROLE_GEMM || r == ROLE_MATMUL || r == ROLE_ADD || r == ROLE_MUL || r == ROLE_SCALE ||
-         r == ROLE_AVERAGE || r == ROLE_GLOBAL || r == ROLE_CLAMP;
+         r == ROLE_AVERAGE || r == ROLE_GLOBAL || r == ROLE_CLAMP || r == ROLE_NORMALIZE;
 }
 
 static bool sole_user(const value *v, const node **out_user) {
@@ -147,6 +149,54 @@ static role role_of_batchnorm(const node *n, const char **reason) {
   return *reason ? ROLE_NONE : ROLE_CHANNEL;
 }
 
+/* Elements from `axis` on. */
+static int64_t elements_from(const shape *s, int32_t axis) {
+  int64_t n = 1;
+  for (int32_t i = axis; i < s->rank; i++) n *= s->dims[i];
+  return n;
+}
+
+bool npuc_plan_normal_shape(const node *n, normal_shape *out, const char **out_reason) {
+  const shape *x = &input(n, 0)->shape;
+  int64_t groups = 0;
+  switch (n->op->id) {
+    case OP_LAYERNORMALIZATION:
+    case OP_RMSNORMALIZATION: {
+      const layernorm_attributes *a = NPUC_ATTRS(layernorm_attributes, n);
+      int32_t axis = 0;
+      (void)npuc_axis_normalize(a->axis, x->rank, &axis);
+      int64_t count = elements_from(x, axis);
+      *out = (normal_shape){count, 1, count, node_is(n, OP_LAYERNORMALIZATION), (double)a->epsilon};
+      break;
+    }
+    case OP_GROUPNORMALIZATION:
+      groups = NPUC_ATTRS(groupnorm_attributes, n)->num_groups;
+      out->epsilon = (double)NPUC_ATTRS(groupnorm_attributes, n)->epsilon;
+      break;
+    default:
+      groups = x->dims[1];
+      out->epsilon = (double)NPUC_ATTRS(epsilon_attributes, n)->epsilon;
+      break;
+  }
+  if (groups) *out = (normal_shape){elements_from(x, 1) / groups, elements_from(x, 2), x->dims[1], true, out->epsilon};
+  if (out->count > 1 << 22) *out_reason = "more than 2^22 elements are normalized together";
+  for (int32_t i = 1; i < 3; i++) {
+    const tensor *t = plan_constant(n, i);
+    if (input(n, i) && !t) *out_reason = "its parameters are not constants";
+    if (t && npuc_tensor_elements(t) != 1 && npuc_tensor_elements(t) != out->parameters)
+      *out_reason = "its parameters are not one number for each normalized element, or each channel";
+  }
+  for (int32_t i = 1; i < n->n_outputs; i++) {
+    if (n->outputs[i] && (n->outputs[i]->n_uses || n->outputs[i]->is_output)) *out_reason = "its mean or deviation is asked for";
+  }
+  return !*out_reason;
+}
+
+static role role_of_normalization(const node *n, const char **reason) {
+  normal_shape s = {0};
+  return npuc_plan_normal_shape(n, &s, reason) ? ROLE_NORMALIZE : ROLE_NONE;
+}
+
 static role role_of_pad(const node *n, const char **reason) {
   const pad_attributes *a = NPUC_ATTRS(pad_attributes, n);
   const tensor *pads = plan_constant(n, 1);
@@ -179,12 +229,6 @@ static role role_by_table(op_id id) {
       return ROLE_GLOBAL;
     case OP_CONCAT:
       return ROLE_CONCAT;
-    case OP_LEAKYRELU:
-    case OP_SIGMOID:
-    case OP_HARDSIGMOID:
-    case OP_HARDSWISH:
-    case OP_TANH:
-      return ROLE_LOOKUP;
     case OP_SOFTMAX:
       return ROLE_SOFTMAX;
     case OP_LOGSOFTMAX:
@@ -265,10 +309,15 @@ static role role_of(const node *n, const char **reason) {
       return role_of_reduce(n, reason);
     case OP_PAD:
       return role_of_pad(n, reason);
+    case OP_LAYERNORMALIZATION:
+    case OP_RMSNORMALIZATION:
+    case OP_GROUPNORMALIZATION:
+    case OP_INSTANCENORMALIZATION:
+      return role_of_normalization(n, reason);
     default:
       break;
   }
-  role r = n->op->domain[0] ? ROLE_NONE : role_by_table(n->op->id);
+  role r = n->op->domain[0] ? ROLE_NONE : npuc_unary_known(n) ? ROLE_LOOKUP : role_by_table(n->op->id);
   if (r == ROLE_NONE) *reason = "this operator has no integer form";
   return r;
 }

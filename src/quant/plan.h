@@ -26,6 +26,7 @@ typedef enum role {
   ROLE_LOOKUP,
   ROLE_SOFTMAX,
   ROLE_LOGSOFTMAX,
+  ROLE_NORMALIZE, /* QNormalize */
   ROLE_ARGMAX,
   ROLE_INTEGER /* was integer already: copied */
 } role;
@@ -102,6 +103,13 @@ static inline bool plan_is_activation(const plan *p, const value *v) { return v 
 static inline const tensor *plan_constant(const node *n, int32_t input) {
   return input < n->n_inputs && n->inputs[input] ? n->inputs[input]->constant : NULL;
 }
+/* What a normalization node normalizes together, and which elements share parameters (docs/numerics.md, QNormalize). */
+typedef struct normal_shape {
+  int64_t count, repeat, parameters;
+  bool centre;
+  double epsilon;
+} normal_shape;
+bool npuc_plan_normal_shape(const node *n, normal_shape *out, const char **out_reason);
 /* One number: a constant of one element. */
 bool npuc_plan_scalar(const node *n, int32_t input, double *out_value);
 /* The constant as one value for each of `channels` along axis 1 of a value of `rank`; false when it is not. */

@@ -43,6 +43,7 @@ qparams npuc_range_qparams(quant_range range, quant_grid grid, bool *out_constan
 
 int32_t npuc_qparams_quantize(const qparams *p, double real) {
   double q = rint(real / (double)p->scale) + p->zero_point;
+  if (isnan(q)) return p->zero_point; /* as at the boundary */
   return q <= p->lo ? p->lo : q >= p->hi ? p->hi : (int32_t)q;
 }
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "ir/attributes.h"
+#include "quant/unary.h"
 
 static const double LN2 = 0.693147180559945309417232121458;
 
@@ -29,39 +29,11 @@ double npuc_exact_log(double v) {
   return 2 * t * sum + e * LN2;
 }
 
-static double clamp01(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
-
-static bool evaluate(const node *n, double v, double *out) {
-  switch (n->op->id) {
-    case OP_SIGMOID:
-      *out = 1 / (1 + npuc_exact_exp(-v));
-      return true;
-    case OP_TANH: {
-      double e = npuc_exact_exp(-2 * fabs(v)), t = (1 - e) / (1 + e);
-      *out = v < 0 ? -t : t;
-      return true;
-    }
-    case OP_LEAKYRELU:
-      *out = v < 0 ? (double)NPUC_ATTRS(alpha_attributes, n)->alpha * v : v;
-      return true;
-    case OP_HARDSIGMOID: {
-      const hardsigmoid_attributes *a = NPUC_ATTRS(hardsigmoid_attributes, n);
-      *out = clamp01((double)a->alpha * v + (double)a->beta);
-      return true;
-    }
-    case OP_HARDSWISH:
-      *out = v * clamp01(v / 6 + 0.5);
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool npuc_table_unary(const node *n, const qparams *x, const qparams *y, int32_t out_table[256]) {
   int32_t lowest = x->type == DTYPE_I8 ? -128 : 0;
   for (int32_t i = 0; i < 256; i++) {
     double v;
-    if (!evaluate(n, npuc_qparams_real(x, lowest + i), &v)) return false;
+    if (!npuc_unary_real(n, npuc_qparams_real(x, lowest + i), &v)) return false;
     out_table[i] = npuc_qparams_quantize(y, v);
   }
   return true;

@@ -77,6 +77,7 @@ static int32_t shift_input(qop op) {
     case QOP_QAdd:
       return 4;
     case QOP_QMul:
+    case QOP_QNormalize:
       return 3;
     case QOP_QLogSoftmax:
       return 4;
@@ -246,6 +247,20 @@ static void run_softmax(const task *t) {
     npuc_ref_qlogsoftmax(&a, &x, in_data(t, 1), in_data(t, 2), in_data(t, 3), first_int(t, 4), &y);
 }
 
+static void run_normalize(const task *t) {
+  q8_normal g = {.count = npuc_qnode_int(t->n, QATTR_count, 1),
+                 .inner = npuc_qnode_int(t->n, QATTR_inner, 1),
+                 .repeat = npuc_qnode_int(t->n, QATTR_repeat, 1),
+                 .n_parameters = elements(in(t, 1)),
+                 .epsilon = npuc_qnode_int(t->n, QATTR_epsilon, 0),
+                 .centre = npuc_qnode_int(t->n, QATTR_centre, 1) != 0};
+  g.rows = elements(in(t, 0)) / (g.count * g.inner);
+  q8_input x = input8(t, 0, QATTR_x_zero_point);
+  q8_output y = output8(t);
+  q8_scale scale = scale_of(t, 1, 2, 3, t->scratch);
+  npuc_ref_qnormalize(&g, &x, &scale, &y);
+}
+
 static void run_maxpool(const task *t) {
   kernel_window w = window_of(t->g, t->n, NULL);
   if (in(t, 0)->type == DTYPE_I8)
@@ -409,6 +424,9 @@ npuc_status npuc_node_run(diag *d, const kernel_set *kernels, const qgraph *g, c
     case QOP_QSoftmax:
     case QOP_QLogSoftmax:
       run_softmax(&t);
+      break;
+    case QOP_QNormalize:
+      run_normalize(&t);
       break;
     case QOP_MaxPool:
       run_maxpool(&t);

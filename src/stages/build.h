@@ -45,6 +45,9 @@ typedef struct build_options {
   const char *calib, *eval, *preprocess; /* NULL: none */
   const char *reference;
   const char *state_dict, *state_dict_prefix, *state_dict_match; /* as state_request */
+  const char *edits;                                             /* file of --edits, or NULL */
+  const char *const *edit, *const *skip_edit;                    /* as written on the command line */
+  size_t n_edit, n_skip_edit;
   const symbol_binding *dims;
   size_t n_dims;
   const input_shape *shapes;
@@ -58,6 +61,7 @@ typedef struct pass_controls {
   int64_t limit;           /* rewrites in all; -1: no limit */
   const char *stop_after;  /* pass name or NULL */
   const char *print_after; /* pass name, "all" or NULL */
+  bool dump_after_edit;    /* into OUT/intermediates */
   void (*print)(void *user, const char *pass, const graph *g);
   void *user;
 } pass_controls;
@@ -118,6 +122,8 @@ npuc_status npuc_build_options_save(build *b) NPUC_MUST_USE;
 /* -- writing models -- */
 /* ONNX with constants in OUT/weights. */
 npuc_status npuc_build_write_model(build *b, const module *m, const char *path) NPUC_MUST_USE;
+/* The same without a build: constants in FOLDER/weights, the model in FOLDER itself. */
+npuc_status npuc_pool_write_model(diag *d, arena *a, const char *folder, const module *m, const char *path) NPUC_MUST_USE;
 /* Every file of OUT/weights against its name: a damaged one is removed, and the stages that may have read it are struck, with a warning (E0927). */
 npuc_status npuc_build_check_pool(build *b) NPUC_MUST_USE;
 /* The same for a reader of OUT: changes nothing, E0927 for the first damaged file. */

@@ -5,7 +5,9 @@
  *   the port is float32                     converted to float32, preprocessed (media/preprocess.h)
  *   the port is of another type             converted element by element (integers saturate)
  *
- * With several ports, preprocessing is for the pictures among them: float32 with three axes behind the batch. */
+ * With several ports, preprocessing is for the pictures among them: float32 with three axes behind the batch.
+ *
+ * A model of a fixed batch B takes B records of an array at a time; where their number is no multiple of B, the last record fills the last batch up and is not counted again. */
 #include "stages/dataset.h"
 
 #include <assert.h>
@@ -42,14 +44,18 @@ static const preprocess *preprocess_of(const dataset *s, size_t port) {
   return s->n_ports == 1 || p->wanted.rank == 3 ? s->preprocess : NULL;
 }
 
+static shape without_first(const shape *s) {
+  shape rest = {.rank = s->rank ? s->rank - 1 : 0};
+  memcpy(rest.dims, s->dims + (s->rank ? 1 : 0), (size_t)rest.rank * sizeof(dim));
+  return rest;
+}
+
 npuc_status npuc_dataset_plan(diag *d, const dataset *s, size_t port, dtype type, const shape *record, preprocess_plan *out_plan) {
   diag_place place = {.file = s->text, .attribute = s->ports[port].port.name};
   if (npuc_dtype_bits(type) < 8) return npuc_fail(d, NPUC_DIAG_E1106, &place, "records of type %s are not read", npuc_dtype_name(type));
-  shape bare = *record; /* a batch axis of 1 that the model's input does not count */
-  if (record->rank == s->ports[port].wanted.rank + 1 && record->dims[0] == 1) {
-    bare.rank--;
-    memmove(bare.dims, bare.dims + 1, (size_t)bare.rank * sizeof(dim));
-  }
+  bool has_batch =
+      record->rank == s->ports[port].wanted.rank + 1 && record->dims[0] == 1; /* of 1, which the model's input does not count */
+  shape bare = has_batch ? without_first(record) : *record;
   const char *outer = npuc_diag_set_file(d, s->text);
   npuc_status status = npuc_preprocess_plan(d, preprocess_of(s, port), type, &bare, &s->ports[port].wanted, out_plan);
   npuc_diag_set_file(d, outer);
@@ -78,17 +84,26 @@ npuc_status npuc_dataset_convert(const dataset *s, diag *d, size_t port, const t
 }
 
 /* -- fixed-size records -- */
-static shape record_shape(const tensor *array) {
-  shape s = {.rank = array->shape.rank - 1};
-  memcpy(s.dims, array->shape.dims + 1, (size_t)s.rank * sizeof(dim));
-  return s;
+/* How many records of the arrays make a sample: the first axis B that all ports have, when no port takes a whole record. */
+static size_t records_for_sample(const dataset *s) {
+  dim batch = 0;
+  for (size_t k = 0; k < s->n_ports; k++) {
+    const shape *port = &s->ports[k].port.shape;
+    shape record = without_first(&s->arrays[k].shape);
+    if (port->rank == record.rank && record.rank > 0 && record.dims[0] == 1) record = without_first(&record);
+    int64_t have = 0, want = 0;
+    bool counted = npuc_shape_elements(&record, &have) && npuc_shape_elements(port, &want);
+    if (!counted || have == want || record.rank >= port->rank || (k > 0 && port->dims[0] != batch)) return 1;
+    batch = port->dims[0];
+  }
+  return batch > 1 ? (size_t)batch : 1;
 }
 
 static npuc_status sample_arrays(const dataset *s, diag *d, size_t index, tensor *out_inputs) {
   for (size_t k = 0; k < s->n_ports; k++) {
     const tensor *array = &s->arrays[k];
     size_t bytes = array->bytes / s->count, stride = s->record_stride ? s->record_stride : bytes;
-    tensor record = {.type = array->type, .shape = record_shape(array), .bytes = bytes};
+    tensor record = {.type = array->type, .shape = without_first(&array->shape), .bytes = bytes};
     record.data = array->data ? (uint8_t *)array->data + s->record_offset + index * stride : NULL;
     NPUC_TRY(npuc_dataset_convert(s, d, k, &record, &s->ports[k].plan, &out_inputs[k]));
   }
@@ -109,8 +124,12 @@ npuc_status npuc_dataset_use_arrays(diag *d, dataset *s) {
                                s->ports[0].port.name, s->count);
     }
     if (n == 0) return npuc_dataset_fail(d, s, NPUC_DIAG_E1103, "it has no samples");
-    shape record = record_shape(array);
-    NPUC_TRY(npuc_dataset_plan(d, s, k, array->type, &record, &s->ports[k].plan));
+  }
+  s->rows = records_for_sample(s);
+  for (size_t k = 0; k < s->n_ports; k++) {
+    if (s->rows > 1) s->ports[k].wanted = without_first(&s->ports[k].port.shape);
+    shape record = without_first(&s->arrays[k].shape);
+    NPUC_TRY(npuc_dataset_plan(d, s, k, s->arrays[k].type, &record, &s->ports[k].plan));
   }
   return NPUC_OK;
 }
@@ -229,11 +248,8 @@ static npuc_status set_ports(diag *d, dataset *s, const sample_port *ports, size
       npuc_fix(d, "--dim SYMBOL=N");
       return status;
     }
-    p->wanted.rank = ports[k].shape.rank ? ports[k].shape.rank - 1 : 0;
-    memcpy(p->wanted.dims, ports[k].shape.dims + (ports[k].shape.rank ? 1 : 0), (size_t)p->wanted.rank * sizeof(dim));
-    if (ports[k].shape.rank && ports[k].shape.dims[0] != 1) { /* not a batch axis: the whole input is one sample */
-      p->wanted = ports[k].shape;
-    }
+    bool is_batch = ports[k].shape.rank == 0 || ports[k].shape.dims[0] == 1; /* of one sample; else the whole input is taken for one */
+    p->wanted = is_batch ? without_first(&ports[k].shape) : ports[k].shape;
   }
   return NPUC_OK;
 }
@@ -246,6 +262,7 @@ npuc_status npuc_dataset_open(diag *d, const char *text, const preprocess *p, co
   s->text = npuc_arena_str(s->arena, text);
   if (p) s->preprocess = npuc_arena_copy(s->arena, p, sizeof *p);
   s->seed = seed;
+  s->rows = 1;
   npuc_status status = set_ports(d, s, ports, n_ports);
   if (status == NPUC_OK) status = open_text(d, s);
   if (status == NPUC_OK && s->count == 0) status = npuc_dataset_fail(d, s, NPUC_DIAG_E1103, "it has no samples");
@@ -265,15 +282,36 @@ void npuc_dataset_destroy(dataset *s) {
   free(s);
 }
 
-size_t npuc_dataset_count(const dataset *s) { return s->count; }
+size_t npuc_dataset_count(const dataset *s) { return s->count / s->rows + (s->count % s->rows != 0); }
+
+size_t npuc_dataset_rows(const dataset *s) { return s->rows; }
+
+size_t npuc_dataset_records(const dataset *s) { return s->count; }
 
 bool npuc_dataset_has_labels(const dataset *s) { return s->has_labels; }
 
-int64_t npuc_dataset_label(const dataset *s, size_t index) { return npuc_tensor_get_int(&s->labels, (int64_t)index); }
+int64_t npuc_dataset_label(const dataset *s, size_t record) { return npuc_tensor_get_int(&s->labels, (int64_t)record); }
+
+static npuc_status sample_rows(const dataset *s, diag *d, size_t index, const tensor *inputs, tensor *views) {
+  for (size_t row = 0; row < s->rows; row++) {
+    for (size_t k = 0; k < s->n_ports; k++) {
+      views[k] = (tensor){.type = inputs[k].type, .shape = s->ports[k].wanted, .bytes = inputs[k].bytes / s->rows};
+      views[k].data = (uint8_t *)inputs[k].data + row * views[k].bytes;
+    }
+    size_t record = index * s->rows + row;
+    NPUC_TRY(s->sample(s, d, record < s->count ? record : s->count - 1, views));
+  }
+  return NPUC_OK;
+}
 
 npuc_status npuc_dataset_sample(const dataset *s, diag *d, size_t index, tensor *out_inputs) {
-  assert(index < s->count);
-  return s->sample(s, d, index, out_inputs);
+  assert(index < npuc_dataset_count(s));
+  if (s->rows == 1) return s->sample(s, d, index, out_inputs);
+  tensor *views = calloc(s->n_ports, sizeof *views);
+  if (!views) return npuc_fail(d, NPUC_DIAG_E0002, NULL, "one sample of the data");
+  npuc_status status = sample_rows(s, d, index, out_inputs, views);
+  free(views);
+  return status;
 }
 
 /* -- checking -- */
@@ -310,7 +348,8 @@ npuc_status npuc_dataset_check(const dataset *s, diag *d, size_t limit) {
   npuc_status status = NPUC_OK;
   for (size_t k = 0; k < s->n_ports && status == NPUC_OK; k++)
     status = npuc_tensor_create(d, s->ports[k].port.type, &s->ports[k].port.shape, &inputs[k]);
-  if (status == NPUC_OK) status = check_samples(s, d, limit && limit < s->count ? limit : s->count, inputs);
+  size_t n = npuc_dataset_count(s);
+  if (status == NPUC_OK) status = check_samples(s, d, limit && limit < n ? limit : n, inputs);
   for (size_t k = 0; k < s->n_ports; k++) npuc_tensor_release(&inputs[k]);
   free(inputs);
   return status;

@@ -8,7 +8,7 @@
 
 typedef struct port_state {
   sample_port port;
-  shape wanted;         /* without the batch axis */
+  shape wanted;         /* what one record must be: the port's shape without its batch axis, or all of it where that is no batch */
   preprocess_plan plan; /* of records that have one shape */
 } port_state;
 
@@ -18,7 +18,8 @@ struct dataset {
   const preprocess *preprocess;
   port_state *ports;
   size_t n_ports;
-  size_t count;
+  size_t count; /* records */
+  size_t rows;  /* records that make one sample: the batch that every port has, else 1 */
   uint64_t seed;
   tensor labels; /* 1-D integers, or type NONE */
   bool has_labels;

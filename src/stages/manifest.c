@@ -164,8 +164,13 @@ npuc_status npuc_build_look(diag *d, arena *a, const char *path, build **out_bui
   *b = (build){.path = npuc_arena_str(a, path), .arena = a, .diag = d, .lock = -1, .controls = {.limit = -1}};
   *out_build = NULL;
   if (!npuc_path_exists(npuc_path_join(a, path, "manifest.json"))) {
-    npuc_status status = npuc_fail(d, NPUC_DIAG_E0903, &(diag_place){.file = path}, "there is no build in that place");
-    npuc_fix(d, "npuc compile MODEL -t refnpu-n16 -o %s", path);
+    bool file = npuc_path_exists(path) && !npuc_path_is_dir(path);
+    npuc_status status = npuc_fail(d, NPUC_DIAG_E0903, &(diag_place){.file = path},
+                                   file ? "it is a file, not the folder of a build" : "there is no build in that place");
+    if (file)
+      npuc_fix(d, "npuc inspect %s", path);
+    else
+      npuc_fix(d, "npuc compile MODEL -t refnpu-n16 -o %s", path);
     return status;
   }
   npuc_status status = load_manifest(b);

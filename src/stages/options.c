@@ -66,6 +66,24 @@ static npuc_status add_target(build *b, const char *name, const char *text) {
   return NPUC_OK;
 }
 
+static const char *const *with_text(build *b, const char *const *list, size_t *n, const char *text) {
+  const char **more = grown(b, (const void *)list, *n, sizeof *more);
+  more[(*n)++] = npuc_arena_str(b->arena, text);
+  return more;
+}
+
+static npuc_status add_edit(build *b, const char *name, const char *text) {
+  (void)name;
+  b->options.edit = with_text(b, b->options.edit, &b->options.n_edit, text);
+  return NPUC_OK;
+}
+
+static npuc_status add_skip_edit(build *b, const char *name, const char *text) {
+  (void)name;
+  b->options.skip_edit = with_text(b, b->options.skip_edit, &b->options.n_skip_edit, text);
+  return NPUC_OK;
+}
+
 static npuc_status add_dim(build *b, const char *name, const char *text) {
   (void)name;
   build_options *o = &b->options;
@@ -148,8 +166,11 @@ static const struct {
     TEXT("state-dict", state_dict),
     TEXT("state-dict-prefix", state_dict_prefix),
     TEXT("state-dict-match", state_dict_match),
+    TEXT("edits", edits),
 #undef TEXT
     {"target", NULL, 0, add_target},
+    {"edit", NULL, 0, add_edit},
+    {"skip-edit", NULL, 0, add_skip_edit},
     {"dim", NULL, 0, add_dim},
     {"shape", NULL, 0, add_shape},
     {"max-drop", NULL, 0, set_max_drop},
@@ -184,6 +205,8 @@ const char *npuc_build_option_text(const build *b, const char *name) {
 void npuc_build_option_clear(build *b, const char *name) {
   build_options *o = &b->options;
   if (strcmp(name, "target") == 0) o->n_targets = 0;
+  if (strcmp(name, "edit") == 0) o->n_edit = 0;
+  if (strcmp(name, "skip-edit") == 0) o->n_skip_edit = 0;
   if (strcmp(name, "dim") == 0) o->n_dims = 0;
   if (strcmp(name, "shape") == 0) o->n_shapes = 0;
 }
@@ -195,12 +218,19 @@ static const char *pair_text(build *b, const char *key, const json_t *v) {
                             : npuc_arena_printf(b->arena, "%s=%s", key, json_string_value(v) ? json_string_value(v) : "");
 }
 
+static npuc_status load_texts(build *b, const json_t *list, const char *option) {
+  json_t *entry;
+  size_t i;
+  json_array_foreach(list, i, entry) NPUC_TRY(npuc_build_option_set(b, option, json_string_value(entry) ? json_string_value(entry) : ""));
+  return NPUC_OK;
+}
+
 static npuc_status load_lists(build *b, const json_t *j) {
   json_t *entry;
   const char *key;
-  size_t i;
-  json_array_foreach(json_object_get(j, "targets"), i, entry)
-      NPUC_TRY(npuc_build_option_set(b, "target", json_string_value(entry) ? json_string_value(entry) : ""));
+  NPUC_TRY(load_texts(b, json_object_get(j, "targets"), "target"));
+  NPUC_TRY(load_texts(b, json_object_get(j, "edit"), "edit"));
+  NPUC_TRY(load_texts(b, json_object_get(j, "skip_edit"), "skip-edit"));
   json_object_foreach(json_object_get(j, "dims"), key, entry) NPUC_TRY(npuc_build_option_set(b, "dim", pair_text(b, key, entry)));
   json_object_foreach(json_object_get(j, "shapes"), key, entry) NPUC_TRY(npuc_build_option_set(b, "shape", pair_text(b, key, entry)));
   return NPUC_OK;
@@ -234,12 +264,15 @@ static void set_text(json_t *o, const char *key, const char *text) {
 
 npuc_status npuc_build_options_save(build *b) {
   const build_options *o = &b->options;
-  json_t *j = json_object(), *targets = json_array(), *dims = json_object(), *list = json_object();
+  json_t *j = json_object(), *targets = json_array(), *edit = json_array(), *skip = json_array(), *dims = json_object(),
+         *list = json_object();
   set_text(j, "model", o->model);
   set_text(j, "observer", o->observer);
   for (size_t i = 0; i < N_OPTIONS; i++)
     if (table[i].recorded) set_text(j, table[i].recorded, *text_of(b, i));
   for (size_t i = 0; i < o->n_targets; i++) json_array_append_new(targets, json_string(o->targets[i]));
+  for (size_t i = 0; i < o->n_edit; i++) json_array_append_new(edit, json_string(o->edit[i]));
+  for (size_t i = 0; i < o->n_skip_edit; i++) json_array_append_new(skip, json_string(o->skip_edit[i]));
   for (size_t i = 0; i < o->n_dims; i++) json_object_set_new(dims, o->dims[i].symbol, json_integer(o->dims[i].value));
   for (size_t i = 0; i < o->n_shapes; i++) {
     const char *text = "";
@@ -248,6 +281,8 @@ npuc_status npuc_build_options_save(build *b) {
     json_object_set_new(list, o->shapes[i].input, json_string(text));
   }
   json_object_set_new(j, "targets", targets);
+  json_object_set_new(j, "edit", edit);
+  json_object_set_new(j, "skip_edit", skip);
   json_object_set_new(j, "dims", dims);
   json_object_set_new(j, "shapes", list);
   json_object_set_new(j, "max_drop", json_real(o->max_drop));

@@ -126,6 +126,14 @@ static const char *shapes_identity(const build *b) {
   return text;
 }
 
+/* Empty without edits, as in builds of before there were any. */
+static const char *edits_identity(identity *id, const build_options *o) {
+  const char *text = o->edits ? npuc_arena_printf(id->arena, "|edits %s", file_identity(id, o->edits)) : "";
+  for (size_t i = 0; i < o->n_edit; i++) text = npuc_arena_printf(id->arena, "%s|edit %s", text, o->edit[i]);
+  for (size_t i = 0; i < o->n_skip_edit; i++) text = npuc_arena_printf(id->arena, "%s|skip %s", text, o->skip_edit[i]);
+  return text;
+}
+
 static npuc_status target_identity(identity *id, const char *name, const char **out_text) {
   target_file t;
   NPUC_TRY(npuc_target_open(id->b->diag, id->arena, name, &t));
@@ -152,6 +160,10 @@ static npuc_status stage_key(build *b, stage_id s, const char *target, bool cut,
     case STAGE_IMPORT:
       parts = npuc_arena_printf(a, "%s%s%s|%s|%s", parts, model_identity(&id, o->model), state_identity(&id, o),
                                 o->reference ? tree_identity(&id, o->reference, 0) : "none", outputs_identity(b, STAGE_BASELINE, NULL));
+      break;
+    case STAGE_ADAPT:
+      parts = npuc_arena_printf(a, "%s%s|%s|%s%s", parts, target_text, shapes_identity(b), outputs_identity(b, STAGE_STATIC, NULL),
+                                edits_identity(&id, o));
       break;
     case STAGE_QUANTIZE:
       parts = npuc_arena_printf(a, "%s%s|%s|%s|%s|%.17g|%d|%s", parts, data, o->scheme ? o->scheme : "", o->observer ? o->observer : "",

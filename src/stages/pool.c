@@ -10,12 +10,17 @@
 
 enum { POOL_MIN_BYTES = 1024 };
 
+typedef struct pool {
+  arena *arena;
+  const char *folder; /* that holds weights/ */
+} pool;
+
 static npuc_status place_in_pool(void *user, diag *d, const tensor *t, const char **out_location, uint64_t *out_offset) {
-  build *b = user;
+  const pool *b = user;
   XXH128_hash_t h = XXH3_128bits(t->data, t->bytes);
   *out_location = npuc_arena_printf(b->arena, "weights/%016" PRIx64 "%016" PRIx64 ".bin", (uint64_t)h.high64, (uint64_t)h.low64);
   *out_offset = 0;
-  const char *path = npuc_path_join(b->arena, b->path, *out_location);
+  const char *path = npuc_path_join(b->arena, b->folder, *out_location);
   struct stat info;
   if (stat(path, &info) == 0 && (size_t)info.st_size == t->bytes) return NPUC_OK;
   return npuc_file_write_all(d, path, t->data, t->bytes);
@@ -73,8 +78,13 @@ npuc_status npuc_pool_verify(diag *d, arena *a, const char *out) {
   return NPUC_OK;
 }
 
+npuc_status npuc_pool_write_model(diag *d, arena *a, const char *folder, const module *m, const char *path) {
+  pool p = {a, folder};
+  NPUC_TRY(npuc_dir_create(d, npuc_path_join(a, folder, "weights")));
+  onnx_weights weights = {.min_bytes = POOL_MIN_BYTES, .place = place_in_pool, .user = &p};
+  return npuc_onnx_write(d, m, path, &weights);
+}
+
 npuc_status npuc_build_write_model(build *b, const module *m, const char *path) {
-  NPUC_TRY(npuc_dir_create(b->diag, npuc_path_join(b->arena, b->path, "weights")));
-  onnx_weights weights = {.min_bytes = POOL_MIN_BYTES, .place = place_in_pool, .user = b};
-  return npuc_onnx_write(b->diag, m, path, &weights);
+  return npuc_pool_write_model(b->diag, b->arena, b->path, m, path);
 }

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "npu/from_ir.h"
-#include "passes/pass.h"
+#include "passes/edits/edits.h"
 #include "stages/stages.h"
+#include "stages/target.h"
 
 static json_t *rewrites_json(const pass_report *r) {
   static const char *const parities[] = {
@@ -20,9 +21,52 @@ static json_t *rewrites_json(const pass_report *r) {
   return list;
 }
 
+/* -- edits, in front of stage adapt's pipeline: the target's, the list's, the command line's -- */
+
+static npuc_status plan_edits(build *b, const json_t *defaults, const char *file, edit_plan *p) {
+  const build_options *o = &b->options;
+  if (defaults) NPUC_TRY(npuc_edit_plan_add_json(b->diag, p, &(diag_place){.file = file, .attribute = "edits"}, defaults));
+  if (o->edits) NPUC_TRY(npuc_edit_plan_read(b->diag, p, o->edits));
+  for (size_t i = 0; i < o->n_edit; i++) NPUC_TRY(npuc_edit_plan_add(b->diag, p, "--edit", o->edit[i]));
+  for (size_t i = 0; i < o->n_skip_edit; i++) NPUC_TRY(npuc_edit_plan_skip(b->diag, p, "--skip-edit", o->skip_edit[i]));
+  NPUC_TRY(npuc_edit_plan_finish(b->diag, p));
+  for (size_t i = 0; i < p->n; i++) {
+    if (!p->steps[i].edit->changes_ports) continue;
+    npuc_status status = npuc_fail(b->diag, NPUC_DIAG_E0511, &(diag_place){.attribute = p->steps[i].edit->name},
+                                   "the edit changes inputs or outputs, which a stage may not");
+    npuc_fix(b->diag, "npuc edit %s -o DIR --edit %s", o->model, p->steps[i].edit->name);
+    return status;
+  }
+  return NPUC_OK;
+}
+
+static npuc_status dump_edit(void *user, diag *d, size_t index, const char *edit, const module *m) {
+  build *b = user;
+  const char *folder = npuc_path_join(b->arena, b->path, "intermediates");
+  NPUC_TRY(npuc_dir_create(d, folder));
+  return npuc_pool_write_model(d, b->arena, folder, m,
+                               npuc_arena_printf(b->arena, "%s/%04zu_%s_%s.onnx", folder, index, edit, m->graphs[0]->name));
+}
+
+static npuc_status run_edits(stage_work *w, module *m, pass_report *out_report) {
+  build *b = w->b;
+  target_file t;
+  NPUC_TRY(npuc_target_open(b->diag, b->arena, w->target, &t));
+  edit_plan *plan = npuc_edit_plan_create();
+  side_files side = {.after = b->controls.dump_after_edit ? dump_edit : NULL, .user = b};
+  pass_options options = {.limit = -1, .side_files = &side};
+  npuc_status status = plan_edits(b, json_object_get(t.description, "edits"), t.path, plan);
+  if (status == NPUC_OK) status = npuc_edits_run(b->diag, b->arena, m, plan, &options, out_report);
+  npuc_edit_plan_destroy(plan);
+  npuc_target_close(&t);
+  return status;
+}
+
 /* The options' dims are in the module already (npuc_apply_dims); what is left to the passes is the batch. */
 static npuc_status run_pipeline(stage_work *w, module *m, const pass_target *target, pass_report *out_report) {
   build *b = w->b;
+  pass_report edits = {.parity = PARITY_EXACT};
+  if (w->stage == STAGE_ADAPT) NPUC_TRY(run_edits(w, m, &edits));
   pass_options options = {.target = target,
                           .limit = b->controls.limit,
                           .stop_after = b->controls.stop_after,
@@ -30,8 +74,13 @@ static npuc_status run_pipeline(stage_work *w, module *m, const pass_target *tar
                           .print = b->controls.print,
                           .user = b->controls.user};
   npuc_status status = npuc_passes_run(b->diag, b->arena, m, npuc_stage_name(w->stage), &options, out_report);
-  if (status == NPUC_OK) json_object_set_new(w->extras, "rewrites", rewrites_json(out_report));
-  return status;
+  if (status != NPUC_OK) return status;
+  json_t *rewrites = rewrites_json(&edits), *own = rewrites_json(out_report);
+  json_array_extend(rewrites, own);
+  json_decref(own);
+  json_object_set_new(w->extras, "rewrites", rewrites);
+  if (edits.parity > out_report->parity) out_report->parity = edits.parity;
+  return NPUC_OK;
 }
 
 static npuc_status check_promise(stage_work *w, const module *m) {

@@ -55,7 +55,7 @@ static npuc_status top1_of(stage_work *w, const graph *g, const char *what, answ
   NPUC_TRY(npuc_runner_create(b->diag, b->pool, g, &r));
   npuc_status status = npuc_build_dataset(b, b->options.eval, r, &data);
   if (status == NPUC_OK) {
-    size_t n = npuc_dataset_count(data);
+    size_t n = npuc_dataset_records(data);
     out->labels = npuc_xcalloc(n + 1, sizeof *out->labels);
     out->answers = npuc_xcalloc(n + 1, sizeof *out->answers);
     for (size_t i = 0; i < n && npuc_dataset_has_labels(data); i++) out->labels[i] = npuc_dataset_label(data, i);

@@ -18,3 +18,20 @@ for model in constant expand; do
   [ ! -e "$model-out/2-normalize.onnx" ] || fail "$model: a stage was left"
   status 0 "$NPUC" inspect $model.onnx
 done
+
+# x00000 -> Relu -> x00001 -> ... -> x60000, float[4]: the graph itself counts. 60,000 nodes of 24 bytes, and 47 bytes of name, input and output
+value='\024\012\006%s\022\012\012\010\010\001\022\004\012\002\010\004'
+{
+  printf '\010\010\072\257\362\127\022\001g\132'"$value"'\142'"$value" x00000 x60000
+  awk 'BEGIN { for (i = 0; i < 60000; i++) printf "\012\026\012\006x%05d\022\006x%05d\042\004Relu", i, i + 1 }'
+  printf '\102\004\012\000\020\021'
+} > chain.onnx
+status 3 "$NPUC" inspect chain.onnx --max-memory 4M
+says err.txt NPUC-E0009
+status 0 "$NPUC" inspect chain.onnx
+says out.txt 60000
+
+# a manifest of 65 MB is no manifest
+mkdir huge && head -c 68157440 /dev/zero | tr '\0' ' ' > huge/manifest.json
+status 6 "$NPUC" status huge
+says err.txt "at most"

@@ -16,6 +16,15 @@ status 2 "$NPUC" compiel;                                           says err.txt
 status 2 "$NPUC" compile "$demo/model.onnx" --calibb x;             says err.txt "did you mean --calib?"
 status 2 "$NPUC" inspect "$demo/model.onnx" --calib x;              says err.txt "npuc compile"
 status 2 "$NPUC" compile "$demo/model.onnx" -o a -o b;              says err.txt NPUC-E0103
+status 2 "$NPUC" run "$demo/model.onnx" --dim N=2 --dim N=4;         says err.txt "--dim N is given twice"
+status 2 "$NPUC" diff "$demo/model.onnx" "$demo/model.onnx" -i image=a.npy -i image=b.npy; says err.txt "--input image is given twice"
+status 2 "$NPUC" run "$demo/model.onnx" -o "";                        says err.txt "is empty"
+status 2 "$NPUC" run "$demo/model.onnx" --dim=;                       says err.txt "is empty"
+# a fixed batch takes as many records at a time, and counts each once (400 is no multiple of 7)
+for batch in 1 7 400; do
+  status 0 "$NPUC" eval "$demo/model.onnx" --data "$demo/test.npy" --preprocess "$preprocess" --dim N=$batch; says out.txt "94.75 % (379 of 400)"
+done
+status 0 "$NPUC" eval "$demo/model.onnx" --data "$demo/test.npy" --preprocess "$preprocess" --dim N=7 --limit 10; says out.txt "of 10)"
 status 2 "$NPUC" compile "$demo/model.onnx" -t refnpu-n17 -o x --calib "$demo/calib.npy"; says err.txt "refnpu-n16"
 [ ! -e x/6-build.refnpu-n17 ] || fail "an unknown target was built"
 status 2 "$NPUC" compile "$demo/model.onnx" -t refnpu-n16;          says err.txt "-o OUT"
@@ -71,4 +80,12 @@ status 0 "$NPUC" --json explain E0106
 equal "$(number exit_status out.txt) $(number code_exit_status out.txt)" "0 2" "exit statuses of explain"
 # nothing but the result reaches a pipe
 status 0 "$NPUC" run "$demo/model.onnx"; silent err.txt
+# names are shown on one line, and reach no terminal as commands of it: of files, nodes and operators
+esc=$(printf '\033')
+printf x > "$(printf 'two\n\033[31mlines.onnx')"
+status 6 "$NPUC" inspect "$(printf 'two\n\033[31mlines.onnx')";      says err.txt 'two\x0a\x1b[31mlines.onnx'
+printf '\010\010\0724\012\031\012\001x\022\001y\032\005no\033de\042\012Rel\033\1332Jxxx\022\001gZ\011\012\001x\022\004\012\002\010\001b\011\012\001y\022\004\012\002\010\001B\004\012\000\020\021' > escape.onnx
+status 3 "$NPUC" inspect escape.onnx;                                says err.txt 'no\x1bde (Rel\x1b[2Jxxx)'
+grep -q "$esc" err.txt && fail "an escape sequence reaches the terminal"
+status 6 "$NPUC" status escape.onnx;                                 says err.txt "npuc inspect escape.onnx"
 finish

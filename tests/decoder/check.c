@@ -106,7 +106,7 @@ static void check_node(record_place at, bool *made) {
   require_span(at, n.outputs, INTS);
   require_span(at, n.attributes, ATTR);
   require(at, n.place <= 1, "place");
-  require(at, (n.op >= 1 && n.op <= 10) || (n.op >= 16 && n.op <= 28), "no such operator");
+  require(at, (n.op >= 1 && n.op <= 11) || (n.op >= 16 && n.op <= 28), "no such operator");
   for (uint32_t i = 0; i < n.inputs.count; i++) {
     const int64_t t = decoder_int(file, n.inputs, i);
     require(at, t >= 0 && t < tensors, "an input that is omitted or no tensor");
@@ -138,7 +138,7 @@ static void check_nodes(const npu_file *file) {
   for (uint32_t i = 0; i < count_of(file, ATTR); i++) {
     const uint8_t *r = decoder_record(file, ATTR, i);
     const record_place at = {file, "ATTR", i};
-    require(at, decoder_u32(r) >= 1 && decoder_u32(r) <= 24 && decoder_u32(r + 4) == 0, "key");
+    require(at, decoder_u32(r) >= 1 && decoder_u32(r) <= 29 && decoder_u32(r + 4) == 0, "key");
     require_span(at, (span){decoder_u32(r + 8), decoder_u32(r + 12)}, INTS);
   }
   for (uint32_t i = 0; i < count_of(file, NODE); i++) check_node((record_place){file, "NODE", i}, made);

@@ -239,6 +239,9 @@ void decoder_node_run(const npu_file *file, uint32_t index, host_tensor *tensors
     case Q_LOG_SOFTMAX:
       decoder_node_softmax(&n);
       break;
+    case Q_NORMALIZE:
+      decoder_node_normalize(&n);
+      break;
     default:
       decoder_node_move(&n);
       break;

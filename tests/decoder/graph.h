@@ -31,6 +31,11 @@ enum {
   KEY_SPLIT,
   KEY_KEEPDIMS,
   KEY_SELECT_LAST_INDEX,
+  KEY_COUNT,
+  KEY_INNER,
+  KEY_REPEAT,
+  KEY_CENTRE,
+  KEY_EPSILON,
 };
 
 enum {
@@ -44,6 +49,7 @@ enum {
   Q_LOOKUP,
   Q_SOFTMAX,
   Q_LOG_SOFTMAX,
+  Q_NORMALIZE,
   Q_MAX_POOL = 16,
   Q_CONCAT,
   Q_PAD,
@@ -113,6 +119,7 @@ typedef struct window {
 window decoder_window(const node_view *n, const host_tensor *x, int64_t kernel_height, int64_t kernel_width);
 
 void decoder_node_softmax(const node_view *n);
+void decoder_node_normalize(const node_view *n);
 void decoder_node_pool(const node_view *n);
 void decoder_node_move(const node_view *n); /* operators 17 to 28 */
 

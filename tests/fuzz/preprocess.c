@@ -21,8 +21,8 @@ static void apply(diag *d, const preprocess *p, fuzz_bytes *b) {
   npuc_status status = npuc_preprocess_plan(d, p, type, &record, &wanted, &plan);
   fuzz_expect_told(d, status);
   if (status != NPUC_OK) return;
-  int64_t from, to;
-  size_t bytes;
+  int64_t from = 0, to = 0;
+  size_t bytes = 0;
   fuzz_expect(npuc_shape_elements(&record, &from) && npuc_shape_elements(&wanted, &to) && npuc_dtype_bytes(type, from, &bytes), "sizes");
   char *in = calloc(bytes + 1, 1); /* one byte off: any alignment */
   float *out = malloc((size_t)to * sizeof *out + 1);

@@ -256,12 +256,12 @@ class Logits(nn.Module):
 def own():
     image = real(2, 3, 32, 32)
     return [("resnet-18", resnet18(), (image,), {"int8": True}), ("mobilenet-v3", mbconv_net(nn.Hardswish, nn.Hardsigmoid), (image,), {"int8": True}),
-            ("efficientnet", mbconv_net(nn.SiLU, nn.Sigmoid), (image,), {"int8": True}), ("yolo head", YoloHead(), (image,), {}), ("conformer block", Conformer(), (real(2, 9, 32),), {}),
+            ("efficientnet", mbconv_net(nn.SiLU, nn.Sigmoid), (image,), {"int8": True}), ("yolo head", YoloHead(), (image,), {"int8": True}), ("conformer block", Conformer(), (real(2, 9, 32),), {}),
             ("resnet-18, dynamic batch", resnet18(), (image,), {"dynamic": True, "sizes": 3}),
             ("mobilenet-v2", mobilenet_v2(), (image,), {"int8": True}), ("squeeze and excite", SqueezeExcite(8), (real(1, 8, 9, 9),), {"int8": True}),
-            ("convnext block", ConvNeXt(), (real(1, 16, 8, 8),), {}), ("u-net", UNet(), (real(1, 3, 16, 24),), {}), ("vit", ViT(), (image,), {}),
+            ("convnext block", ConvNeXt(), (real(1, 16, 8, 8),), {"int8": True}), ("u-net", UNet(), (real(1, 3, 16, 24),), {"int8": True}), ("vit", ViT(), (image,), {}),
             ("vit, dynamic batch", ViT(), (image,), {"dynamic": True, "sizes": 4}), ("attention written out", Attention(), (real(2, 7, 32),), {}),
-            ("wavenet", WaveNet(), (real(1, 8, 20),), {"int8": True}), ("dcgan generator", Generator(), (real(2, 10),), {}),
+            ("wavenet", WaveNet(), (real(1, 8, 20),), {"int8": True}), ("dcgan generator", Generator(), (real(2, 10),), {"int8": True}),
             ("lstm", Recurrent(nn.LSTM, batch_first=True), (real(2, 5, 6),), {}),
             ("lstm, dynamic batch", Recurrent(nn.LSTM, batch_first=True), (real(2, 5, 6),), {"dynamic": True, "sizes": 3}),
             ("lstm, both directions, without biases", Recurrent(nn.LSTM, bidirectional=True, bias=False), (real(5, 2, 6),), {}),

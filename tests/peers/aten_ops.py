@@ -235,7 +235,7 @@ def views():
     case("clone, contiguous, detach", lambda x: (x.clone() + 1, x.transpose(0, 1).contiguous(), x.detach() * 2), x)
     case("diagonal", lambda x: torch.diagonal(x), real(3, 3), refused="E0336")
     case("unfold of a tensor", lambda x: x.unfold(0, 2, 1), real(5), refused="E0336")
-    case("im2col", lambda x: F.unfold(x, 2), real(1, 2, 4, 4), refused="E0336")
+    case("im2col", lambda x: F.unfold(x, 2), real(1, 2, 4, 4))
 
 
 def copies():
@@ -492,6 +492,36 @@ def dynamic():
          dynamic=True, sizes=5)
 
 
+def control():
+    """Graphs inside the graph; every branch is taken and loops turn from 0 times on."""
+    from torch._higher_order_ops.map import map as torch_map
+    from torch._higher_order_ops.scan import scan
+    from torch._higher_order_ops.while_loop import while_loop
+    w, x = real(4, 4, seed=3), real(3, 4)
+    for label, sign in (("true", 1), ("false", -1)):
+        case(f"cond {label}", lambda x: torch.cond(x.sum() > 0, lambda x: (x @ w, x + 1), lambda x: (x.sin(), x * 2), (x,)), x.abs() * sign)
+        case(f"cond in a cond {label}", lambda x: torch.cond(x.sum() > -99, lambda x: torch.cond(x[0, 0] > 0, lambda x: x + 1, lambda x: x - 1, (x,)), lambda x: x.cos(), (x,)),
+             x.abs() * sign)
+    case("cond, the other branch", lambda x: torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,)), x.abs(),
+         other=lambda x: torch.cond(x.sum() < 0, lambda x: x + 1, lambda x: x - 1, (x,)))
+    for turns in (0, 1, 4):
+        case(f"while_loop {turns}", lambda n, x: while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y @ w), (torch.zeros((), dtype=torch.int64), x)), torch.tensor(turns), x)
+    case("map", lambda x, y: torch_map(lambda row, y: row @ w + y, x, y), x, real(4, seed=1))
+    case("map of several", lambda x, y: torch_map(lambda rows, k: (rows[0] + rows[1], rows[0] * k), (x, y), torch.tensor(2.0)), x, real(3, 4, seed=1))
+    case("scan", lambda x: scan(lambda c, row: (c + row, c * row), x[0] * 0, x), x)
+    case("scan backward", lambda x: scan(lambda c, row: (c + row, c * row), x[0] * 0, x, reverse=True), x)
+    for rows in (3, 6):
+        case(f"dynamic: cond on a size, {rows}", lambda x: torch.cond(x.shape[0] > 4, lambda x: x + x.shape[0], lambda x: x.cos(), (x,)), x, dynamic=True, sizes=rows)
+        case(f"dynamic: cond with a size, {rows}", lambda x, n=None: sized(x), x, dynamic=True, sizes=rows)
+        case(f"dynamic: conditions, {rows}", lambda x: torch.cond(torch.sym_not(x.shape[0] != 6), lambda x: x + 1, lambda x: x - 1, (x,)), x, dynamic=True, sizes=rows)
+        case(f"dynamic: map, {rows}", lambda x: torch_map(lambda row, y: row @ w + y, x, torch.ones(4)), x, dynamic=True, sizes=rows)
+
+
+def sized(x):
+    n = x.shape[0]
+    return torch.cond(x.sum() > 4, lambda x: x + n, lambda x: x.cos() * n, (x,))
+
+
 class Affine(torch.nn.Module):
     """Quantizes and dequantizes with scales and zero points that are buffers, as convert_pt2e leaves them."""
 
@@ -589,7 +619,7 @@ def torchao_affine(x):
     case("dequantize_affine without zero points", lambda q, s=torch.tensor([0.5, 0.25]): ops.dequantize_affine(q, [1, 3], s, None, torch.int8, -127, 127), whole(2, 3, dtype=torch.int8))
 
 
-FAMILIES = (experts, quantized, elementwise, arithmetic, reductions, views, copies, indexing, in_place, layers, dynamic)
+FAMILIES = (experts, quantized, elementwise, arithmetic, reductions, views, copies, indexing, in_place, layers, dynamic, control)
 
 
 def run_npuc(npuc, archive, names, inputs, out, extra):

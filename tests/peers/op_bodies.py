@@ -159,11 +159,30 @@ def qlogsoftmax(a, x, T, L, M, s):
     return np.moveaxis(y, -1, a["axis"])
 
 
+def qnormalize(a, x, bias, M, s):
+    flat, n, inner = [int(v) - a["x_zero_point"] for v in x.flat], a["count"], a["inner"]
+    y = [0] * len(flat)
+    for row in range(len(flat) // n):
+        places = [(row // inner * n + k) * inner + row % inner for k in range(n)]
+        d = [flat[i] for i in places]
+        S = sum(d) if a["centre"] else 0
+        V = max(1, n * sum(v * v for v in d) - S * S + a["epsilon"])
+        E = (V.bit_length() - 1) // 2 * 2
+        m = V << (30 - E) if E <= 30 else V >> (E - 30)
+        r = min(65535, math.isqrt((1 << 62) // m))
+        q = E // 2 + 4
+        for i, v in zip(places, d):
+            p = i // a["repeat"] % len(M)
+            y[i] = rule((((n * v - S) * r + rnd(q)) >> q) + int(bias[p]), int(M[p]), int(s[p]), a)
+    return np.array(y, np.int64).reshape(x.shape)
+
+
 FORMULA = {"QConv": qconv, "QGemm": qgemm, "QAdd": qadd, "QMul": qmul, "Requantize": requantize, "QAveragePool": qaveragepool,
-           "QGlobalAveragePool": qglobalaveragepool, "Lookup": lookup, "QSoftmax": qsoftmax, "QLogSoftmax": qlogsoftmax}
+           "QGlobalAveragePool": qglobalaveragepool, "Lookup": lookup, "QSoftmax": qsoftmax, "QLogSoftmax": qlogsoftmax,
+           "QNormalize": qnormalize}
 PORTS = {"QConv": "x w bias M s", "QGemm": "x w bias M s", "QAdd": "a b Ma Mb s", "QMul": "a b M s", "Requantize": "x M s",
          "QAveragePool": "x M s counts", "QGlobalAveragePool": "x M s", "Lookup": "x table", "QSoftmax": "x T scale",
-         "QLogSoftmax": "x T L M s"}
+         "QLogSoftmax": "x T L M s", "QNormalize": "x bias M s"}
 
 
 # -- random cases --
@@ -286,6 +305,18 @@ class Cases:
             lo, hi = RANGE[dtype]
             y_dtype = self.dtype()
             t = [self.g.permutation(np.arange(lo, hi + 1)).astype(dtype).reshape(16, 16), self.bytes([256], y_dtype)]
+        elif op == "QNormalize":
+            n, c, h, w = self.int(1, 2), [2, 4, 6][self.int(0, 2)], self.int(1, 3), self.int(1, 4)
+            x = self.bytes([n, c, h, w], dtype)
+            if self.int(0, 3) == 0:  # a row without variance
+                x[0] = x[0, 0, 0, 0]
+            # layer over the last axis, over the last three, over the channels, groups, instance
+            count, inner, repeat, P = [(w, 1, 1, w), (c * h * w, 1, 1, c * h * w), (c, h * w, h * w, c), (c // 2 * h * w, 1, h * w, c), (h * w, 1, h * w, c)][self.int(0, 4)]
+            a.update(count=count, inner=inner, repeat=repeat, centre=int(self.int(0, 3) > 0), epsilon=[0, self.int(1, 1000), 1 << 60][self.int(0, 2)])
+            a["x_zero_point"] = self.zero(dtype)
+            y_dtype = self.out(a, self.dtype())
+            M, s = self.scale(P, 4096 * 3)
+            t = [x, self.g.integers(-2 ** 13, 2 ** 13, P).astype(np.int32), M, s]
         else:
             dims = [self.int(1, 3), self.int(1, 20), self.int(1, 3)]
             a["axis"] = [-1, 1, 2, 0][self.int(0, 3)]

@@ -57,6 +57,9 @@ static void constants(writer *w, const char *type) {
   constant(w, "int32[5]", "sg", 5, 24, 24);
   constant(w, "int32[256]", "L", 256, 0, 30000);
   constant(w, "int32[2]", "ml", 2, 10000, 30000);
+  constant(w, "int32[3]", "bn", 3, -8000, 8000);
+  constant(w, "int32[3]", "mn", 3, 1 << 14, (1 << 15) - 1);
+  constant(w, "int32[3]", "sn", 3, 22, 23);
   exponentials(w);
 }
 
@@ -85,7 +88,10 @@ static const char body[] =
     "  sp0, sp1 = Split <axis = 2> (tr, sizes)\n"
     "  ga = Gather <axis = 3> (sp1, indices)\n"
     "  lk = npuc.Lookup (ga, table)\n"
-    "  gl = npuc.QGlobalAveragePool <x_zero_point = 64, y_zero_point = 64, lo = 0, hi = 127, y_dtype = %D> (lk, m, s17)\n"
+    "  nm = npuc.QNormalize <count = 3, inner = 6, repeat = 6, centre = 1, epsilon = 40, x_zero_point = 60, y_zero_point = 64, lo = 0, hi "
+    "= "
+    "127, y_dtype = %D> (lk, bn, mn, sn)\n"
+    "  gl = npuc.QGlobalAveragePool <x_zero_point = 64, y_zero_point = 64, lo = 0, hi = 127, y_dtype = %D> (nm, m, s17)\n"
     "  fl = Flatten <axis = 1> (lk)\n"
     "  gm = npuc.QGemm <x_zero_point = 64, y_zero_point = 70, lo = 0, hi = 127, y_dtype = %D> (fl, wg, bg, mg, sg)\n"
     "  sm = npuc.QSoftmax <axis = 1, y_zero_point = 0, lo = 0, hi = 127, y_dtype = %D> (gm, T, scale)\n"

@@ -51,8 +51,6 @@ static onnx_attribute_type type_of_field(uint32_t number) {
       return ONNX_GRAPHS;
     case ATTRIBUTE_SPARSE:
       return ONNX_SPARSE;
-    case ATTRIBUTE_VALUE_TYPE:
-      return ONNX_TYPE_PROTO;
     default:
       return ONNX_UNDEFINED;
   }
@@ -77,8 +75,8 @@ static npuc_status count_lists(onnx_source *s, pb_reader r, onnx_attribute *a, a
 }
 
 static const char *type_name(onnx_attribute_type t) {
-  static const char *const names[] = {"nothing",  "a float", "an integer", "a string", "a tensor",        "a graph",        "floats",
-                                      "integers", "strings", "tensors",    "graphs",   "a sparse tensor", "sparse tensors", "a type"};
+  static const char *const names[] = {"nothing", "a float",  "an integer", "a string", "a tensor", "a graph",
+                                      "floats",  "integers", "strings",    "tensors",  "graphs",   "a sparse tensor"};
   return (size_t)t < sizeof names / sizeof *names ? names[t] : "an unknown kind";
 }
 
@@ -147,11 +145,6 @@ npuc_status npuc_onnx_parse_attribute(onnx_source *s, const onnx_node *n, pb_rea
         a->graph = npuc_pb_message(&r, &f);
         a->scope = s->scope;
         break;
-      case ATTRIBUTE_VALUE_TYPE: {
-        shape ignored = SHAPE_UNKNOWN;
-        NPUC_TRY(npuc_onnx_type(s, npuc_onnx_label(n), npuc_pb_message(&r, &f), &a->value_type, &ignored));
-        break;
-      }
       case ATTRIBUTE_REF_NAME:
         reference = npuc_onnx_text(s, &r, &f);
         break;
@@ -238,8 +231,11 @@ npuc_status npuc_onnx_parse_node(onnx_source *s, pb_reader message, onnx_node **
   while (npuc_pb_next(&r, &f)) {
     if (f.number != NODE_ATTRIBUTE) continue;
     bool absent;
-    NPUC_TRY(npuc_onnx_parse_attribute(s, n, npuc_pb_message(&r, &f), &n->attributes[n->n_attributes], &absent));
-    n->n_attributes += !absent;
+    onnx_attribute *a = &n->attributes[n->n_attributes];
+    NPUC_TRY(npuc_onnx_parse_attribute(s, n, npuc_pb_message(&r, &f), a, &absent));
+    if (absent) continue;
+    if (npuc_onnx_attribute(n, a->name)) return npuc_onnx_fail(s, n, NPUC_DIAG_E0412, a->name, "the attribute is given twice");
+    n->n_attributes++;
   }
   return npuc_pb_finish(&r, s->d, "NodeProto");
 }
@@ -298,8 +294,6 @@ static onnx_attribute_type type_of_kind(attr_kind kind) {
       return ONNX_STRINGS;
     case ATTR_GRAPH:
       return ONNX_GRAPH;
-    case ATTR_TYPE:
-      return ONNX_TYPE_PROTO;
   }
   return ONNX_UNDEFINED;
 }
@@ -339,9 +333,6 @@ static void store_attribute(module *m, const attr_field *field, const onnx_attri
       break;
     case ATTR_GRAPH:
       *(graph **)to = a->body;
-      break;
-    case ATTR_TYPE:
-      *(dtype *)to = a->value_type;
       break;
     case ATTR_STRINGS:
       *(string_list *)to =

@@ -150,7 +150,8 @@ static bool int_of(pt2_node *n, json_t *content, pt2_int *out) {
       if (b && b->kind == PT2_INT) *out = b->integer;
       return b && b->kind == PT2_INT;
     }
-    content = json_object_get(content, "as_int");
+    json_t *number = json_object_get(content, "as_int");
+    content = number ? number : json_object_get(content, "as_bool");
   }
   if (json_is_boolean(content)) {
     out->number = json_is_true(content);
@@ -166,7 +167,8 @@ npuc_status npuc_pt2_symint(pt2_node *n, const char *name, int64_t fallback, pt2
   json_t *content = find(n, name, &kind);
   *out = pt2_number(fallback);
   if (!content) return NPUC_OK;
-  bool known = (is(kind, "as_int") || is(kind, "as_sym_int")) && int_of(n, content, out);
+  bool integer = is(kind, "as_int") || is(kind, "as_sym_int") || is(kind, "as_bool") || is(kind, "as_sym_bool");
+  bool known = integer && int_of(n, content, out);
   return known ? NPUC_OK : wrong_kind(n, name, kind, "an integer");
 }
 

@@ -281,7 +281,7 @@ static bool free_name(pt2_source *s, const char *name) {
 }
 
 /* `v` as the next output called `name`: an input, a constant and what is an output already are wrapped. */
-static void add_output(pt2_source *s, value *v, const char *name) {
+void npuc_pt2_add_output(pt2_source *s, value *v, const char *name) {
   assert(v);
   bool own = strcmp(v->name, name) == 0;
   bool named = own || free_name(s, name);
@@ -319,7 +319,7 @@ static npuc_status user_output(pt2_source *s, json_t *arg) {
   }
   value *v;
   NPUC_TRY(read_binding(s, name, &v));
-  add_output(s, v, name);
+  npuc_pt2_add_output(s, v, name);
   return NPUC_OK;
 }
 
@@ -401,7 +401,7 @@ static npuc_status add_state(pt2_source *s, pt2_storage *storage, size_t index) 
   }
   const char *next = npuc_graph_unique_name(s->g, npuc_arena_printf(s->scratch, "%s.next", in->name));
   if (storage->content->producer && !storage->content->is_output) npuc_value_rename(storage->content, next);
-  add_output(s, storage->content, next);
+  npuc_pt2_add_output(s, storage->content, next);
   const value *out = s->g->outputs[s->g->n_outputs - 1];
   npuc_map_put(s->m->metadata, npuc_arena_printf(s->scratch, "npuc.state.%zu", index),
                npuc_arena_printf(s->m->arena, "%s > %s", out->name, in->name));

@@ -18,7 +18,7 @@
 typedef struct pt2_node pt2_node;
 typedef struct pt2_tensor pt2_tensor;
 
-/* An integer of the program: a number, or an int64 value of one element, shape [1]. */
+/* An integer or a truth value of the program: a number, or an int64 or bool value of one element, shape [1]. */
 typedef struct pt2_int {
   int64_t number;
   value *value; /* NULL: `number` */
@@ -93,6 +93,8 @@ npuc_status npuc_pt2_dim(pt2_source *s, json_t *size, dim *out_dim) NPUC_MUST_US
 /* -- program.c -- */
 /* Translates the nodes of a graph whose inputs are bound. */
 npuc_status npuc_pt2_nodes(pt2_source *s, json_t *graph) NPUC_MUST_USE;
+/* `v` as the next output of the graph being built, called `name` where that is free: an input, a constant and what is an output already are wrapped. */
+void npuc_pt2_add_output(pt2_source *s, value *v, const char *name);
 
 /* -- args.c: a missing argument gives the default; one of another kind is an error (E0335) that the node keeps -- */
 bool npuc_pt2_has(pt2_node *n, const char *name);    /* given, and not None */

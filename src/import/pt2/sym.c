@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes as numbers of the program, their arithmetic, the checks that the exporter left behind, and graphs inside the graph that only set a
- * mode of training. */
+/* Sizes as numbers of the program, their arithmetic and comparisons, and the checks that the exporter left behind. */
 #include <string.h>
 
 #include "import/pt2/aten.h"
@@ -74,65 +73,60 @@ npuc_status npuc_aten_sym_neg(pt2_node *n) {
   return npuc_pt2_result_int(n, y);
 }
 
-/* A condition on sizes or on a tensor that the exporter assumes; the range of each symbol is kept in the program and the static stage fixes
- * the sizes. Its result, a bool, is read by other checks only: binding it as true keeps them readable. */
+/* A condition on a tensor or on sizes that the exporter assumes; the static stage fixes the sizes, within the ranges that the program states. */
 npuc_status npuc_aten_check(pt2_node *n) {
   n->used = ~(uint64_t)0;
-  json_t *output = json_array_get(json_object_get(n->json, "outputs"), 0);
-  return json_object_get(output, "as_sym_bool") ? npuc_pt2_result_int(n, pt2_number(1)) : NPUC_OK;
+  return NPUC_OK;
 }
 
-/* -- wrap_with_set_grad_enabled(mode, graph, operands...), wrap_with_autocast(device, dtype, enabled, cache, graph, operands...) -- */
-static json_t *argument(pt2_node *n, size_t index, const char *kind) {
-  return json_object_get(json_object_get(json_array_get(n->arguments, index), "arg"), kind);
+/* -- conditions on sizes: most are read by checks only, and then the nodes go; some choose a branch (cond) -- */
+static bool is_integer(pt2_node *n, size_t i) {
+  static const char *const kinds[] = {"as_int", "as_sym_int", "as_bool", "as_sym_bool"};
+  json_t *arg = json_object_get(json_array_get(n->arguments, i), "arg");
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    if (json_object_get(arg, kinds[k])) return true;
+  }
+  return false;
 }
 
-static npuc_status bind_operands(pt2_node *n, json_t *inputs, size_t first, map *inner) {
-  for (size_t i = 0; i < json_array_size(inputs); i++) {
-    json_t *in = json_array_get(inputs, i);
-    const char *name = json_string_value(json_object_get(json_object_get(in, "as_tensor"), "name"));
-    const char *given = json_string_value(json_object_get(argument(n, first + i, "as_tensor"), "name"));
-    if (!name) name = json_string_value(json_object_get(json_object_get(in, "as_sym_int"), "as_name"));
-    if (!given) given = json_string_value(json_object_get(argument(n, first + i, "as_sym_int"), "as_name"));
-    void *b = given ? npuc_map_get(n->s->bindings, given) : NULL;
-    if (!name || !b) return npuc_pt2_fail(n, NPUC_DIAG_E0336, NULL, "its graph takes an operand that is no tensor and no size");
-    npuc_map_put(inner, name, b);
+static bool holds(const char *op, int64_t a, int64_t b) {
+  static const char *const ops[] = {"Equal", "NotEqual", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or"};
+  const bool results[] = {a == b, a != b, a<b, a <= b, a> b, a >= b, a && b, a || b};
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+    if (strcmp(op, ops[i]) == 0) return results[i];
+  }
+  return false;
+}
+
+static npuc_status condition_value(pt2_node *n, const pt2_int *v, value **out_sides) {
+  bool logical = strcmp(n->onnx, "And") == 0 || strcmp(n->onnx, "Or") == 0;
+  for (size_t i = 0; i < 2; i++) {
+    out_sides[i] = v[i].value ? v[i].value : npuc_pt2_constant_ints(n, &v[i].number, 1);
+    NPUC_TRY(npuc_pt2_cast(n, out_sides[i], logical ? DTYPE_BOOL : DTYPE_I64, &out_sides[i]));
   }
   return NPUC_OK;
 }
 
-static npuc_status bind_results(pt2_node *n, json_t *outputs, map *inner) {
-  json_t *names = json_object_get(n->json, "outputs");
-  json_t *list = json_object_get(json_array_get(names, 0), "as_tensors");
-  for (size_t i = 0; i < json_array_size(outputs); i++) {
-    const char *made = json_string_value(json_object_get(json_object_get(json_array_get(outputs, i), "as_tensor"), "name"));
-    json_t *as = list ? json_array_get(list, i) : json_object_get(json_array_get(names, i), "as_tensor");
-    const char *name = json_string_value(json_object_get(as, "name"));
-    void *b = made ? npuc_map_get(inner, made) : NULL;
-    if (!name || !b) return npuc_pt2_fail(n, NPUC_DIAG_E0336, NULL, "its graph gives a result that is no tensor");
-    npuc_map_put(n->s->bindings, name, b);
-  }
-  return NPUC_OK;
+npuc_status npuc_aten_sym_compare(pt2_node *n) {
+  pt2_int v[2], y = {0};
+  value *sides[2];
+  if (!is_integer(n, 0) || !is_integer(n, 1))
+    return npuc_aten_check(n); /* of numbers with a point: nothing that is computed here reads it */
+  NPUC_TRY(operands(n, v, 2));
+  if (!v[0].value && !v[1].value) return npuc_pt2_result_int(n, pt2_number(holds(n->onnx, v[0].number, v[1].number)));
+  NPUC_TRY(condition_value(n, v, sides));
+  bool negated = strcmp(n->onnx, "NotEqual") == 0;
+  NPUC_TRY(npuc_pt2_binary(n, negated ? "Equal" : n->onnx, sides[0], sides[1], &y.value));
+  if (negated) NPUC_TRY(npuc_pt2_unary(n, "Not", y.value, &y.value));
+  return npuc_pt2_result_int(n, y);
 }
 
-npuc_status npuc_aten_wrapped_graph(pt2_node *n) {
-  enum { MAX_DEPTH = 32 };
-  pt2_source *s = n->s;
-  json_t *body = NULL;
-  size_t at = 0;
-  for (; at < json_array_size(n->arguments) && !body; at++) body = json_object_get(argument(n, at, "as_graph"), "graph");
-  if (!body) return npuc_pt2_fail(n, NPUC_DIAG_E0332, NULL, "the node has no graph");
-  if (s->depth >= MAX_DEPTH) return npuc_pt2_fail(n, NPUC_DIAG_E0332, NULL, "graphs are nested more than %d deep", MAX_DEPTH);
-  n->used = ~(uint64_t)0;
-  map *outer = s->bindings, *inner = npuc_map_create(s->scratch);
-  json_t *metas = s->metas;
-  NPUC_TRY(bind_operands(n, json_object_get(body, "inputs"), at, inner));
-  s->bindings = inner;
-  s->metas = json_object_get(body, "tensor_values");
-  s->depth++;
-  npuc_status status = npuc_pt2_nodes(s, body);
-  s->depth--;
-  s->bindings = outer;
-  s->metas = metas;
-  return status == NPUC_OK ? bind_results(n, json_object_get(body, "outputs"), inner) : status;
+npuc_status npuc_aten_sym_not(pt2_node *n) {
+  pt2_int v, y = {0};
+  if (!is_integer(n, 0)) return npuc_aten_check(n);
+  NPUC_TRY(operands(n, &v, 1));
+  if (!v.value) return npuc_pt2_result_int(n, pt2_number(!v.number));
+  NPUC_TRY(npuc_pt2_cast(n, v.value, DTYPE_BOOL, &y.value));
+  NPUC_TRY(npuc_pt2_unary(n, "Not", y.value, &y.value));
+  return npuc_pt2_result_int(n, y);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of two elements without kernels of their own, with broadcasting: comparisons, logic, bits, Pow, Mod, PRelu; and Sum, Mean of many operands, Where of three. */
+/* Functions of two elements without kernels of their own, with broadcasting: comparisons, logic, bits, Pow, Mod, PRelu; and Sum, Mean of many operands. */
 #include <math.h>
 #include <string.h>
 
-#include "ir/eval/text.h"
 #include "ir/eval/broadcast.h"
 #include "ir/eval/elementwise.h"
 #include "kernels/convert.h"
@@ -80,13 +79,7 @@ static int64_t fmod_i64(int64_t a, int64_t b, dtype type) {
     zip_functions f = {floats, integers, NULL};                                                              \
     return npuc_eval_zip(c, &f, inputs[0], inputs[1], outputs[0]);                                           \
   }
-
-npuc_status npuc_eval_equal(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
-  zip_functions f = {equal_f64, equal_i64, NULL};
-  if (inputs[0]->type == DTYPE_STRING) return npuc_eval_equal_texts(c, inputs[0], inputs[1], outputs[0]);
-  return npuc_eval_zip(c, &f, inputs[0], inputs[1], outputs[0]);
-}
-
+EVAL(equal, equal_f64, equal_i64)
 EVAL(less, less_f64, less_i64)
 EVAL(greater, greater_f64, greater_i64)
 EVAL(lessorequal, lessorequal_f64, lessorequal_i64)
@@ -97,8 +90,31 @@ EVAL(xor, NULL, xor_i64)
 EVAL(bitwiseand, NULL, bitwiseand_i64)
 EVAL(bitwiseor, NULL, bitwiseor_i64)
 EVAL(bitwisexor, NULL, bitwisexor_i64)
-EVAL(pow, pow_f64, pow_i64)
 EVAL(prelu, prelu_f64, prelu_i64)
+
+typedef struct square_job {
+  binary_f32_kernel *mul;
+  const float *x;
+  float *y;
+} square_job;
+
+static void square_body(void *context, size_t begin, size_t end, size_t worker) {
+  (void)worker;
+  const square_job *j = context;
+  j->mul(j->x + begin, 1, j->x + begin, 1, j->y + begin, end - begin);
+}
+
+/* A square is exact in double, so that one rounded product has the bits of pow. */
+npuc_status npuc_eval_pow(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
+  const zip_functions f = {pow_f64, pow_i64, NULL};
+  const tensor *x = inputs[0], *e = inputs[1];
+  bool square = x->type == DTYPE_F32 && npuc_tensor_elements(e) == 1 && npuc_tensor_elements(outputs[0]) == npuc_tensor_elements(x) &&
+                (npuc_dtype_kind(e->type) == KIND_FLOAT || npuc_dtype_is_integer(e->type)) && npuc_tensor_get(e, 0) == 2.0;
+  if (!square) return npuc_eval_zip(c, &f, x, e, outputs[0]);
+  square_job job = {npuc_eval_kernels(c)->mul_f32, x->data, outputs[0]->data};
+  npuc_parallel_for(c->pool, (size_t)npuc_tensor_elements(x), 16384, square_body, &job);
+  return NPUC_OK;
+}
 
 npuc_status npuc_eval_bitshift(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
   bool left = strcmp(NPUC_ATTRS(bitshift_attributes, c->node)->direction, "LEFT") == 0;
@@ -137,47 +153,7 @@ static double divide_f64(double x, const double *p) { return x / p[0]; }
 
 npuc_status npuc_eval_mean(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
   double count[] = {(double)c->node->n_inputs};
-  map_functions f = {divide_f64, NULL, count};
+  map_functions f = {divide_f64, NULL, count, NULL};
   NPUC_TRY(sum_of(c, inputs, outputs[0]));
   return npuc_eval_map(c, &f, outputs[0], outputs[0]);
-}
-
-/* -- Where: elements of whole bytes are moved -- */
-
-/* Offset of the element of `s` that stands at element `index` of the broadcast shape y. */
-static int64_t broadcast_offset(const shape *s, const shape *y, int64_t index) {
-  int64_t offset = 0, stride = 1;
-  for (int32_t i = y->rank - 1, k = s->rank - 1; i >= 0; i--, k--) {
-    int64_t at = index % y->dims[i];
-    index /= y->dims[i];
-    if (k < 0) continue;
-    if (s->dims[k] != 1) offset += at * stride;
-    stride *= s->dims[k];
-  }
-  return offset;
-}
-
-typedef struct where_job {
-  const tensor *condition, *x, *y;
-  tensor *out;
-  size_t bytes;
-} where_job;
-
-static void where_body(void *context, size_t begin, size_t end, size_t worker) {
-  (void)worker;
-  const where_job *j = context;
-  const shape *s = &j->out->shape;
-  for (size_t i = begin; i < end; i++) {
-    bool first = ((const uint8_t *)j->condition->data)[broadcast_offset(&j->condition->shape, s, (int64_t)i)] != 0;
-    const tensor *from = first ? j->x : j->y;
-    memcpy((char *)j->out->data + i * j->bytes, (const char *)from->data + (size_t)broadcast_offset(&from->shape, s, (int64_t)i) * j->bytes,
-           j->bytes);
-  }
-}
-
-npuc_status npuc_eval_where(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
-  where_job job = {inputs[0], inputs[1], inputs[2], outputs[0], npuc_dtype_width(inputs[1]->type)};
-  if (job.bytes == 0) return npuc_eval_unsupported(c, inputs[1]->type);
-  npuc_parallel_for(c->pool, (size_t)npuc_tensor_elements(outputs[0]), 4096, where_body, &job);
-  return NPUC_OK;
 }

@@ -12,28 +12,33 @@ static void strides_in(const shape *s, const shape *y, int64_t out[MAX_RANK]) {
   }
 }
 
-broadcast npuc_broadcast_plan(const shape *a, const shape *b, const shape *y) {
-  int64_t as[MAX_RANK], bs[MAX_RANK];
+broadcast npuc_broadcast_plan(const shape *a, const shape *b, const shape *y) { return npuc_broadcast_plan_three(a, b, y, y); }
+
+broadcast npuc_broadcast_plan_three(const shape *a, const shape *b, const shape *c, const shape *y) {
+  int64_t as[MAX_RANK], bs[MAX_RANK], cs[MAX_RANK];
   strides_in(a, y, as);
   strides_in(b, y, bs);
-  broadcast p = {.rows = 1, .inner = 1, .a_step = 1, .b_step = 1};
+  strides_in(c, y, cs);
+  broadcast p = {.rows = 1, .inner = 1, .a_step = 1, .b_step = 1, .c_step = 1};
   int32_t rank = 0;
   for (int32_t i = 0; i < y->rank; i++) {
     int64_t n = y->dims[i];
     if (n == 1) continue;
-    if (rank > 0 && p.a_strides[rank - 1] == n * as[i] && p.b_strides[rank - 1] == n * bs[i]) {
+    if (rank > 0 && p.a_strides[rank - 1] == n * as[i] && p.b_strides[rank - 1] == n * bs[i] && p.c_strides[rank - 1] == n * cs[i]) {
       p.dims[rank - 1] *= n;
     } else {
       p.dims[rank++] = n;
     }
     p.a_strides[rank - 1] = as[i];
     p.b_strides[rank - 1] = bs[i];
+    p.c_strides[rank - 1] = cs[i];
   }
-  if (rank > 0) { /* the last axis has strides 0 or 1 in both */
+  if (rank > 0) { /* the last axis has strides 0 or 1 in each */
     rank--;
     p.inner = p.dims[rank];
     p.a_step = p.a_strides[rank];
     p.b_step = p.b_strides[rank];
+    p.c_step = p.c_strides[rank];
   }
   p.rank = rank;
   for (int32_t i = 0; i < rank; i++) p.rows *= p.dims[i];
@@ -50,4 +55,13 @@ void npuc_broadcast_row(const broadcast *p, int64_t row, int64_t *out_a, int64_t
   }
   *out_a = a;
   *out_b = b;
+}
+
+int64_t npuc_broadcast_row_third(const broadcast *p, int64_t row) {
+  int64_t c = 0;
+  for (int32_t i = p->rank - 1; i >= 0; i--) {
+    c += row % p->dims[i] * p->c_strides[i];
+    row /= p->dims[i];
+  }
+  return c;
 }

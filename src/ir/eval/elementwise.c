@@ -39,12 +39,37 @@ typedef struct map_job {
   tensor *y;
 } map_job;
 
+/* n elements by the float32 kernel. */
+static void map_f32(const map_job *j, size_t first, size_t n) {
+  const double *p = j->f->parameters;
+  const float a = p ? (float)p[0] : 0.0f, b = p ? (float)p[1] : 0.0f;
+  if (j->x->type == DTYPE_F32) {
+    j->f->kernel((const float *)j->x->data + first, (float *)j->y->data + first, n, a, b);
+    return;
+  }
+  float v[PIECE];
+  npuc_convert_to_f32(j->x, (int64_t)first, (int64_t)n, v);
+  j->f->kernel(v, v, n, a, b);
+  npuc_convert_from_f32(v, (int64_t)n, j->y, (int64_t)first);
+}
+
+static bool is_by_kernel(const map_job *j) {
+  dtype t = j->x->type;
+  return j->f->kernel && (t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16) && j->y->type == t;
+}
+
 static void map_body(void *context, size_t begin, size_t end, size_t worker) {
   (void)worker;
   const map_job *j = context;
+  if (is_by_kernel(j) && j->x->type == DTYPE_F32) {
+    map_f32(j, begin, end - begin);
+    return;
+  }
   for (size_t at = begin; at < end; at += PIECE) {
     int64_t n = (int64_t)(end - at < PIECE ? end - at : PIECE), first = (int64_t)at;
-    if (is_whole(j->x->type)) {
+    if (is_by_kernel(j)) {
+      map_f32(j, at, (size_t)n);
+    } else if (is_whole(j->x->type)) {
       int64_t v[PIECE];
       npuc_convert_to_i64(j->x, first, n, v);
       for (int64_t i = 0; i < n; i++) v[i] = j->f->integers(v[i], j->x->type);
@@ -62,7 +87,7 @@ npuc_status npuc_eval_map(const eval_context *c, const map_functions *f, const t
   bool taken = is_whole(x->type) ? f->integers != NULL : npuc_dtype_kind(x->type) == KIND_FLOAT && f->floats;
   if (!taken) return npuc_eval_unsupported(c, x->type);
   map_job job = {f, x, y};
-  npuc_parallel_for(pool_for(c, y), (size_t)npuc_tensor_elements(x), 4096, map_body, &job);
+  npuc_parallel_for(pool_for(c, y), (size_t)npuc_tensor_elements(x), f->kernel ? 16384 : 4096, map_body, &job);
   return NPUC_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evaluation of the integer pools and softmaxes, channels-last ones by vectors, others by the reference kernels. */
+/* Evaluation of the integer pools, softmaxes and normalizations, channels-last ones by vectors, others by the reference kernels. */
 #include "ir/eval/integer.h"
 #include "kernels/pool_i8.h"
 
@@ -143,5 +143,25 @@ npuc_status npuc_eval_qlogsoftmax(const eval_context *c, const tensor *const *in
   const uint16_t *exponentials = take_copy(&rest, inputs[1]);
   const int32_t *logarithms = take_copy(&rest, inputs[2]), *m = take_copy(&rest, inputs[3]);
   if (count_of(inputs[0])) npuc_ref_qlogsoftmax(&g, &x, exponentials, logarithms, m, int_at(inputs[4], 0), &y);
+  return NPUC_OK;
+}
+
+npuc_status npuc_eval_qnormalize(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
+  const qnormalize_attributes *a = NPUC_ATTRS(qnormalize_attributes, c->node);
+  q8_normal g = {.count = a->count,
+                 .inner = a->inner,
+                 .repeat = a->repeat,
+                 .n_parameters = count_of(inputs[1]),
+                 .epsilon = a->epsilon,
+                 .centre = a->centre != 0};
+  q8_input x = input_of(inputs[0], a->x_zero_point);
+  q8_output y = OUTPUT_OF(outputs[0], a);
+  g.rows = count_of(inputs[0]) / (a->count * a->inner);
+  size_t bytes = 0;
+  for (int i = 1; i < 4; i++) bytes += piece_bytes(inputs[i]->bytes);
+  pieces rest;
+  NPUC_TRY(start_pieces(c, bytes, &rest));
+  q8_scale scale = {.bias = take_copy(&rest, inputs[1]), .m = take_copy(&rest, inputs[2]), .s = take_copy(&rest, inputs[3])};
+  npuc_ref_qnormalize(&g, &x, &scale, &y);
   return NPUC_OK;
 }

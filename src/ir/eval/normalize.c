@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Normalizations by statistics of the input: LayerNormalization, RMSNormalization, GroupNormalization, InstanceNormalization, LpNormalization,
- * MeanVarianceNormalization, LRN. Sums are double, ascending in row-major order; each output is rounded once. */
+ * MeanVarianceNormalization, LRN. Sums are double, ascending in row-major order, in LayerNormalization and RMSNormalization `lanes16` (float64:
+ * ascending too); each output is rounded once. */
 #include <math.h>
 
 #include "ir/eval/eval.h"
@@ -50,50 +51,92 @@ static moments moments_of(const tensor *x, int64_t first, int64_t n) {
 typedef struct row_job {
   const tensor *x, *scale, *bias; /* bias may be NULL */
   tensor *y, *mean, *inverse;     /* the last two may be NULL */
-  int64_t n;                      /* elements of a row */
-  double epsilon;
-  bool centered;
+  norm_f32_kernel *kernel;        /* for all types but float64; NULL: in double */
+  norm_f32 g;
+  float *rows; /* [workers, n]: 16-bit floats as float32 */
 } row_job;
 
+static moments row_in_double(const row_job *j, int64_t r) {
+  int64_t n = (int64_t)j->g.n;
+  moments m = {0.0, 0.0};
+  if (j->g.centered) {
+    m = moments_of(j->x, r * n, n);
+  } else {
+    for (int64_t i = 0; i < n; i++) {
+      double v = npuc_tensor_get(j->x, r * n + i);
+      m.variance += v * v;
+    }
+    m.variance /= (double)n;
+  }
+  double inverse = 1.0 / sqrt(m.variance + j->g.epsilon);
+  for (int64_t i = 0; i < n; i++) {
+    double v = (npuc_tensor_get(j->x, r * n + i) - m.mean) * inverse;
+    v *= npuc_tensor_get(j->scale, trailing_offset(j->scale, &j->x->shape, i));
+    if (j->bias) v += npuc_tensor_get(j->bias, trailing_offset(j->bias, &j->x->shape, i));
+    npuc_convert_from_f64(&v, 1, j->y, r * n + i);
+  }
+  return (moments){m.mean, inverse};
+}
+
+static moments row_by_kernel(const row_job *j, int64_t r, float *copy) {
+  int64_t n = (int64_t)j->g.n;
+  moments m;
+  if (j->x->type == DTYPE_F32 && j->y->type == DTYPE_F32) {
+    j->kernel(&j->g, (const float *)j->x->data + r * n, (float *)j->y->data + r * n, &m.mean, &m.variance);
+    return m;
+  }
+  npuc_convert_to_f32(j->x, r * n, n, copy);
+  j->kernel(&j->g, copy, copy, &m.mean, &m.variance);
+  npuc_convert_from_f32(copy, n, j->y, r * n);
+  return m;
+}
+
 static void row_body(void *context, size_t begin, size_t end, size_t worker) {
-  (void)worker;
   const row_job *j = context;
   for (int64_t r = (int64_t)begin; r < (int64_t)end; r++) {
-    moments m = {0.0, 0.0};
-    if (j->centered) {
-      m = moments_of(j->x, r * j->n, j->n);
-    } else {
-      for (int64_t i = 0; i < j->n; i++) {
-        double v = npuc_tensor_get(j->x, r * j->n + i);
-        m.variance += v * v;
-      }
-      m.variance /= (double)j->n;
-    }
-    double inverse = 1.0 / sqrt(m.variance + j->epsilon);
+    moments m = j->kernel ? row_by_kernel(j, r, j->rows + worker * j->g.n) : row_in_double(j, r); /* the second: 1 / deviation */
     if (j->mean) npuc_tensor_set(j->mean, r, m.mean);
-    if (j->inverse) npuc_tensor_set(j->inverse, r, inverse);
-    for (int64_t i = 0; i < j->n; i++) {
-      double v = (npuc_tensor_get(j->x, r * j->n + i) - m.mean) * inverse;
-      v *= npuc_tensor_get(j->scale, trailing_offset(j->scale, &j->x->shape, i));
-      if (j->bias) v += npuc_tensor_get(j->bias, trailing_offset(j->bias, &j->x->shape, i));
-      npuc_convert_from_f64(&v, 1, j->y, r * j->n + i);
-    }
+    if (j->inverse) npuc_tensor_set(j->inverse, r, m.variance);
   }
+}
+
+/* What broadcasting puts at each element of a row, as floats: in place where it lies so. */
+static const float *row_floats(const row_job *j, const tensor *t, float *copy) {
+  int64_t n = (int64_t)j->g.n;
+  if (!t || (t->type == DTYPE_F32 && npuc_tensor_elements(t) == n)) return t ? t->data : NULL;
+  for (int64_t i = 0; i < n; i++) npuc_convert_to_f32(t, trailing_offset(t, &j->x->shape, i), 1, copy + i);
+  return copy;
+}
+
+static bool by_f32(const tensor *t) { return !t || t->type == DTYPE_F32 || t->type == DTYPE_F16 || t->type == DTYPE_BF16; }
+
+static npuc_status take_kernel(const eval_context *c, row_job *j) {
+  if (!by_f32(j->x) || !by_f32(j->y) || !by_f32(j->scale) || !by_f32(j->bias)) return NPUC_OK;
+  void *memory;
+  NPUC_TRY(npuc_eval_scratch(c, (npuc_pool_threads(c->pool) + 2) * j->g.n * sizeof(float), &memory));
+  float *constants = memory;
+  j->g.scale = row_floats(j, j->scale, constants);
+  j->g.bias = row_floats(j, j->bias, constants + j->g.n);
+  j->rows = constants + 2 * j->g.n;
+  j->kernel = npuc_eval_kernels(c)->norm_f32;
+  return NPUC_OK;
 }
 
 static npuc_status normalize_rows(const eval_context *c, const tensor *const *inputs, tensor *const *outputs, bool centered) {
   const layernorm_attributes *a = NPUC_ATTRS(layernorm_attributes, c->node);
-  row_job j = {.x = inputs[0], .scale = inputs[1], .y = outputs[0], .n = 1, .epsilon = (double)a->epsilon, .centered = centered};
+  row_job j = {.x = inputs[0], .scale = inputs[1], .y = outputs[0], .g = {.n = 1, .epsilon = (double)a->epsilon, .centered = centered}};
   int32_t axis;
   NPUC_TRY(check_float(c, j.x));
   NPUC_TRY(axis_from(c, a->axis, j.x->shape.rank, &axis));
-  for (int32_t i = axis; i < j.x->shape.rank; i++) j.n *= j.x->shape.dims[i];
+  for (int32_t i = axis; i < j.x->shape.rank; i++) j.g.n *= (size_t)j.x->shape.dims[i];
+  if (j.g.n == 0) return NPUC_OK;
   if (centered) {
     j.bias = eval_input(c, inputs, 2);
     j.mean = eval_wants(c, outputs, 1) ? outputs[1] : NULL;
     j.inverse = eval_wants(c, outputs, 2) ? outputs[2] : NULL;
   }
-  if (j.n) npuc_parallel_for(c->pool, (size_t)(npuc_tensor_elements(j.x) / j.n), 0, row_body, &j);
+  NPUC_TRY(take_kernel(c, &j));
+  npuc_parallel_for(c->pool, (size_t)npuc_tensor_elements(j.x) / j.g.n, 8192 / j.g.n + 1, row_body, &j);
   return NPUC_OK;
 }
 

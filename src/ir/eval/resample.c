@@ -92,6 +92,20 @@ static npuc_status make_taps(const eval_context *c, const resize_attributes *a, 
   return NPUC_OK;
 }
 
+double *npuc_resize_matrix(arena *a, const resize_attributes *attributes, const resize_axis *r) {
+  axis_taps t = {.width = is_text(attributes->mode, "nearest") ? 1 : 2 * (int64_t)ceil(reach_of(attributes, r))};
+  size_t cells = (size_t)(r->output * t.width);
+  t.index = NPUC_NEW_ARRAY(a, cells, int64_t);
+  t.weight = NPUC_NEW_ARRAY(a, cells, double);
+  t.outside = NPUC_NEW_ARRAY(a, (size_t)r->output, bool);
+  double *matrix = NPUC_NEW_ARRAY(a, (size_t)(r->output * r->input), double);
+  for (int64_t o = 0; o < r->output; o++) {
+    fill_taps(attributes, r, 0.0, 1.0, o, &t);
+    for (int64_t k = o * t.width; k < (o + 1) * t.width; k++) matrix[o * r->input + t.index[k]] += t.weight[k];
+  }
+  return matrix;
+}
+
 /* to = from with one axis resized; [outer, in, inner] in double. */
 static void resize_axis_of(const double *from, double *to, const resize_axis *r, const axis_taps *t, int64_t outer, int64_t inner,
                            double outside) {

@@ -43,7 +43,7 @@ static npuc_status run(const eval_context *c, const tensor *x, tensor *y, row_f3
   void *rows;
   NPUC_TRY(npuc_eval_scratch(c, (size_t)job.split.axis * npuc_pool_threads(c->pool) * sizeof(float), &rows));
   job.rows = rows;
-  npuc_parallel_for(c->pool, (size_t)(job.split.outer * job.split.inner), 0, body, &job);
+  npuc_parallel_for(c->pool, (size_t)(job.split.outer * job.split.inner), (size_t)(4096 / job.split.axis + 1), body, &job);
   return NPUC_OK;
 }
 

@@ -58,78 +58,94 @@ I64(sign, x == 0 ? 0 : type == DTYPE_U64 || x > 0 ? 1 : -1)
 I64(not, x == 0)
 I64(bitwise_not, ~x)
 
-static npuc_status run(const eval_context *c, const tensor *const *inputs, tensor *const *outputs, unary_f64_function *floats,
-                       unary_i64_function *integers, const double *p) {
-  map_functions f = {floats, integers, p};
-  return npuc_eval_map(c, &f, inputs[0], outputs[0]);
+static npuc_status run(const eval_context *c, const tensor *const *inputs, tensor *const *outputs, const map_functions *f) {
+  return npuc_eval_map(c, f, inputs[0], outputs[0]);
 }
 
-#define EVAL(name, floats, integers)                                                                         \
+#define EVAL(name, floats, integers, kernel)                                                                 \
   npuc_status npuc_eval_##name(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) { \
-    return run(c, inputs, outputs, floats, integers, NULL);                                                  \
+    const map_functions f = {floats, integers, NULL, kernel};                                                \
+    return run(c, inputs, outputs, &f);                                                                      \
   }
-EVAL(abs, abs_f64, abs_i64)
-EVAL(neg, neg_f64, neg_i64)
-EVAL(sign, sign_f64, sign_i64)
-EVAL(ceil, ceil_f64, NULL)
-EVAL(floor, floor_f64, NULL)
-EVAL(round, round_f64, NULL)
-EVAL(sqrt, sqrt_f64, NULL)
-EVAL(reciprocal, reciprocal_f64, NULL)
-EVAL(log, log_f64, NULL)
-EVAL(exp, exp_f64, NULL)
-EVAL(erf, erf_f64, NULL)
-EVAL(sin, sin_f64, NULL)
-EVAL(cos, cos_f64, NULL)
-EVAL(tan, tan_f64, NULL)
-EVAL(asin, asin_f64, NULL)
-EVAL(acos, acos_f64, NULL)
-EVAL(atan, atan_f64, NULL)
-EVAL(sinh, sinh_f64, NULL)
-EVAL(cosh, cosh_f64, NULL)
-EVAL(asinh, asinh_f64, NULL)
-EVAL(acosh, acosh_f64, NULL)
-EVAL(atanh, atanh_f64, NULL)
-EVAL(not, NULL, not_i64)
-EVAL(bitwisenot, NULL, bitwise_not_i64)
-EVAL(isnan, isnan_f64, NULL)
-EVAL(softplus, softplus_f64, NULL)
-EVAL(softsign, softsign_f64, NULL)
-EVAL(mish, mish_f64, NULL)
+#define KERNEL(name) npuc_eval_kernels(c)->name##_f32
+EVAL(abs, abs_f64, abs_i64, KERNEL(abs))
+EVAL(neg, neg_f64, neg_i64, KERNEL(neg))
+EVAL(sign, sign_f64, sign_i64, NULL)
+EVAL(ceil, ceil_f64, NULL, NULL)
+EVAL(floor, floor_f64, NULL, NULL)
+EVAL(round, round_f64, NULL, NULL)
+EVAL(sqrt, sqrt_f64, NULL, KERNEL(sqrt))
+EVAL(reciprocal, reciprocal_f64, NULL, KERNEL(reciprocal))
+EVAL(log, log_f64, NULL, NULL)
+EVAL(exp, exp_f64, NULL, KERNEL(exp))
+EVAL(erf, erf_f64, NULL, KERNEL(erf))
+EVAL(sin, sin_f64, NULL, NULL)
+EVAL(cos, cos_f64, NULL, NULL)
+EVAL(tan, tan_f64, NULL, NULL)
+EVAL(asin, asin_f64, NULL, NULL)
+EVAL(acos, acos_f64, NULL, NULL)
+EVAL(atan, atan_f64, NULL, NULL)
+EVAL(sinh, sinh_f64, NULL, NULL)
+EVAL(cosh, cosh_f64, NULL, NULL)
+EVAL(asinh, asinh_f64, NULL, NULL)
+EVAL(acosh, acosh_f64, NULL, NULL)
+EVAL(atanh, atanh_f64, NULL, NULL)
+EVAL(not, NULL, not_i64, NULL)
+EVAL(bitwisenot, NULL, bitwise_not_i64, NULL)
+EVAL(softplus, softplus_f64, NULL, NULL)
+EVAL(softsign, softsign_f64, NULL, NULL)
+EVAL(mish, mish_f64, NULL, NULL)
+
+static void isnan_body(void *context, size_t begin, size_t end, size_t worker) {
+  (void)worker;
+  tensor *const *pair = context; /* x, y */
+  const float *x = pair[0]->data;
+  uint8_t *y = pair[1]->data;
+  for (size_t i = begin; i < end; i++) y[i] = x[i] != x[i];
+}
+
+npuc_status npuc_eval_isnan(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
+  if (inputs[0]->type != DTYPE_F32) return run(c, inputs, outputs, &(const map_functions){.floats = isnan_f64});
+  tensor x = *inputs[0], *pair[] = {&x, outputs[0]};
+  npuc_parallel_for(c->pool, (size_t)npuc_tensor_elements(&x), 65536, isnan_body, pair);
+  return NPUC_OK;
+}
 
 /* One attribute, alpha. */
-#define EVAL_ALPHA(name)                                                                                     \
+#define EVAL_ALPHA(name, kernel)                                                                             \
   npuc_status npuc_eval_##name(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) { \
-    double p[] = {(double)NPUC_ATTRS(alpha_attributes, c->node)->alpha};                                     \
-    return run(c, inputs, outputs, name##_f64, NULL, p);                                                     \
+    double p[] = {(double)NPUC_ATTRS(alpha_attributes, c->node)->alpha, 0.0};                                \
+    const map_functions f = {name##_f64, NULL, p, kernel};                                                   \
+    return run(c, inputs, outputs, &f);                                                                      \
   }
-EVAL_ALPHA(elu)
-EVAL_ALPHA(celu)
-EVAL_ALPHA(thresholdedrelu)
-EVAL_ALPHA(swish)
+EVAL_ALPHA(elu, NULL)
+EVAL_ALPHA(celu, NULL)
+EVAL_ALPHA(thresholdedrelu, NULL)
+EVAL_ALPHA(swish, KERNEL(swish))
 
 npuc_status npuc_eval_selu(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
   const selu_attributes *a = NPUC_ATTRS(selu_attributes, c->node);
   double p[] = {(double)a->alpha, (double)a->gamma};
-  return run(c, inputs, outputs, selu_f64, NULL, p);
+  return run(c, inputs, outputs, &(const map_functions){selu_f64, NULL, p, NULL});
 }
 
 npuc_status npuc_eval_isinf(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
   const isinf_attributes *a = NPUC_ATTRS(isinf_attributes, c->node);
   double p[] = {(double)a->detect_negative, (double)a->detect_positive};
-  return run(c, inputs, outputs, isinf_f64, NULL, p);
+  return run(c, inputs, outputs, &(const map_functions){isinf_f64, NULL, p, NULL});
 }
 
 npuc_status npuc_eval_gelu(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
   bool by_tanh = NPUC_ATTRS(gelu_attributes, c->node)->approximate[0] == 't';
-  return run(c, inputs, outputs, by_tanh ? gelu_tanh_f64 : gelu_f64, NULL, NULL);
+  const map_functions tanh_form = {gelu_tanh_f64, NULL, NULL, KERNEL(gelutanh)}, erf_form = {gelu_f64, NULL, NULL, KERNEL(gelu)};
+  return run(c, inputs, outputs, by_tanh ? &tanh_form : &erf_form);
 }
 
 /* Integers take part with the attributes' whole numbers: the result is truncated. */
 npuc_status npuc_eval_shrink(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
   const shrink_attributes *a = NPUC_ATTRS(shrink_attributes, c->node);
   double p[] = {(double)a->bias, (double)a->lambd};
-  if (!npuc_dtype_is_integer(inputs[0]->type)) return run(c, inputs, outputs, shrink_f64, NULL, p);
+  if (!npuc_dtype_is_integer(inputs[0]->type)) return run(c, inputs, outputs, &(const map_functions){shrink_f64, NULL, p, NULL});
   for (int64_t i = 0; i < npuc_tensor_elements(inputs[0]); i++) {
     npuc_tensor_set_int(outputs[0], i, (int64_t)trunc(shrink_f64(npuc_tensor_get(inputs[0], i), p)));
   }

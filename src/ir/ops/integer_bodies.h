@@ -13,5 +13,6 @@ extern const char npuc_body_lookup[];
 extern const char npuc_body_qaveragepool[];
 extern const char npuc_body_qsoftmax[];
 extern const char npuc_body_qlogsoftmax[];
+extern const char npuc_body_qnormalize[];
 
 #endif

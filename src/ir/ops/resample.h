@@ -14,6 +14,10 @@ typedef struct resize_axis {
 bool npuc_resize_axes(const resize_attributes *a, const shape *x, const tensor *scales, const tensor *sizes, resize_axis out[MAX_RANK],
                       const char **out_reason);
 
+/* The axis as a linear map [output, input]: each output place is a sum of weighted input places. Not for tf_crop_and_resize, whose
+ * places outside have a value of their own. In the arena, which holds output * input doubles more. */
+double *npuc_resize_matrix(arena *a, const resize_attributes *attributes, const resize_axis *r);
+
 /* One spatial axis of a ConvTranspose: window begin and output's size; false when that is below 0. kernel is the number of taps. */
 typedef struct transposed_axis {
   int64_t stride, dilation, begin, output;

@@ -92,4 +92,13 @@ void npuc_ref_qsoftmax(const q8_axis *g, const q8_input *x, const uint16_t *tabl
 void npuc_ref_qlogsoftmax(const q8_axis *g, const q8_input *x, const uint16_t *table, const int32_t *log_table, const int32_t *m, int32_t s,
                           const q8_output *y);
 
+/* x as [rows, count, inner]; element j of y has parameters j / repeat mod n_parameters. */
+typedef struct q8_normal {
+  int64_t rows, count, inner, repeat, n_parameters, epsilon;
+  bool centre;
+} q8_normal;
+/* 16-bit normalized reciprocal root of V >= 1, below 2^62: x / sqrt(V) ~ (x * r) >> (E/2 + 16), E even. */
+void npuc_q8_reciprocal_root(uint64_t v, int32_t *out_e, int64_t *out_r);
+void npuc_ref_qnormalize(const q8_normal *g, const q8_input *x, const q8_scale *scale, const q8_output *y);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The elementwise template for AVX2 with FMA: the compiler vectorizes its loops, fmaf is one instruction. */
+/* The elementwise template for AVX2 with FMA and for AVX-512: the compiler vectorizes its loops, fmaf is one instruction. */
 #include "kernels/kernels.h"
 #include "kernels/math_f32.h"
 
@@ -7,6 +7,12 @@
 
 #define TARGET NPUC_TARGET_AVX2
 #define NAME(op) npuc_f32_##op##__avx2
+#include "kernels/elementwise_template.h"
+#undef TARGET
+#undef NAME
+
+#define TARGET NPUC_TARGET_AVX512
+#define NAME(op) npuc_f32_##op##__avx512
 #include "kernels/elementwise_template.h"
 
 #endif

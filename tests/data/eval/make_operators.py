@@ -153,4 +153,29 @@ tokens = rng.integers(2, 6, (3, 40)).astype(np.int64)
 for mode in ("TF", "IDF", "TFIDF"):
     op("tfidf_" + mode.lower(), f'TfIdfVectorizer<mode="{mode}", {pool}>', tokens, out=("y", "float", 2))
 
+# three operands, each repeated along other axes; an axis that merges, one that does not
+for kind, name in (("float32", "float"), ("int64", "int64"), ("float64", "double"), ("uint8", "uint8"), ("bool", "bool")):
+    a, b = (f(3, 1, 5, 2) * 100).astype(kind), (f(4, 1, 1) * 100).astype(kind)
+    c = f(1, 4, 5, 1) > 0
+    op(f"where_{kind}", "Where", c, a, b, out=("y", name, 4), rtol=0, atol=0, wanted=[np.where(c, a, b)])
+op("where_repeated_condition", "Where", f(2, 1, 1) > 9, f(2, 3, 7), f(7), out=("y", "float", 3), rtol=0, atol=0)
+op("where_numbers", "Where", f(3, 19) > 0, scalar(0.5, np.float32), scalar(-np.inf, np.float32), out=("y", "float", 2), rtol=0, atol=0)
+wide = np.concatenate([f(60, scale=4), np.array([0, -0.0, np.inf, np.nan, 1e-30, -9, -12, 40], np.float32)])
+finite = wide[np.isfinite(wide)]
+op("erf_f32", "Erf", wide, out=("y", "float", 1), rtol=2e-7, atol=1e-7)
+op("exp_f32", "Exp", finite, out=("y", "float", 1), rtol=3e-7, atol=0)
+op("abs_f32", "Abs", wide, out=("y", "float", 1), rtol=0, atol=0)
+op("sqrt_f32", "Sqrt", abs(wide), out=("y", "float", 1), rtol=0, atol=0)
+op("reciprocal_f32", "Reciprocal", wide, out=("y", "float", 1), rtol=0, atol=0)
+op("isnan_f32", "IsNaN", wide, out=("y", "bool", 1), rtol=0, atol=0)
+op("gelu_f32", "Gelu", finite, out=("y", "float", 1), rtol=3e-7, atol=3e-7)
+op("gelu_tanh_f32", 'Gelu<approximate="tanh">', finite, out=("y", "float", 1), rtol=3e-7, atol=5e-7)
+op("pow_square", "Pow", wide, scalar(2, np.float32), out=("y", "float", 1), rtol=0, atol=0)
+op("pow_square_whole", "Pow", f(3, 4), i64(2), out=("y", "float", 2), rtol=0, atol=0)
+op("pow_square_of_one", "Pow", f(1), i64(2, 2, 2).reshape(3, 1), out=("y", "float", 2), rtol=0, atol=0)
+op("layernorm_two_axes", "LayerNormalization<axis=1>", f(5, 3, 7), f(3, 7), f(3, 7), out=("y", "float", 3))
+x, one = f(2, 3, 33, scale=3), f(1)
+op("layernorm_repeated_scale", "LayerNormalization", x, one, out=("y", "float", 3),
+   wanted=[((x - x.mean(-1, keepdims=True, dtype=np.float64)) / np.sqrt(x.var(-1, keepdims=True, dtype=np.float64) + 1e-5) * one).astype(np.float32)])
+
 write("operators.txt")

@@ -76,6 +76,7 @@ static void cleaning(void **state) {
                                       "31m\xc3\xa9"),
                       "a\\x1b[31mb\\x7f\\xff\\xc2\\x9b"
                       "31m\xc3\xa9");
+  assert_string_equal(npuc_utf8_line(a, fine), "\xc3\xa9 conv\\x0a\\x091");
   npuc_arena_destroy(a);
 }
 

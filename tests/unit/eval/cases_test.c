@@ -148,7 +148,8 @@ static bool is_close(const tensor *a, const tensor *b, double rtol, double atol)
   if (a->type != b->type || !npuc_shape_equal(&a->shape, &b->shape)) return false;
   for (int64_t i = 0; i < npuc_tensor_elements(b); i++) {
     double p = npuc_tensor_get(a, i), q = npuc_tensor_get(b, i);
-    if (!(fabs(p - q) <= atol + rtol * fabs(q))) {
+    bool same = p == q || (p != p && q != q); /* infinities, NaNs */
+    if (!same && (isinf(q) || !(fabs(p - q) <= atol + rtol * fabs(q)))) {
       print_error("element %lld: %.9g, expected %.9g\n", (long long)i, p, q);
       return false;
     }

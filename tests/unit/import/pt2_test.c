@@ -4,6 +4,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +74,6 @@ static void the_buffer_is_an_input(void **state) {
   assert_true(fabs(d.count - 1.0) < 1e-5);
 }
 
-/* A node says where it came from: its module, and the user's own file and line. */
 /* LSTM, GRU and RNN keep torch's order of gates, layers and directions. The buffer of ones that is written before it is read is no state. */
 static void recurrent_layers_give_torchs_outputs(void **state) {
   (void)state;
@@ -103,6 +103,46 @@ static void recurrent_layers_give_torchs_outputs(void **state) {
   npuc_module_destroy(m);
 }
 
+/* tests/data/torch/make_control.py: outputs chosen, turns, grown, mapped, last, running of run `k`, beside torch's own of run `want`; the largest difference. */
+static double control_distance(executor *e, const npz *z, int k, int want) {
+  char name[16];
+  tensor outputs[6];
+  double worst = 0.0;
+  (void)snprintf(name, sizeof name, "x%d", k);
+  tensor x = *npuc_npz_get(z, name);
+  (void)snprintf(name, sizeof name, "n%d", k);
+  assert_int_equal(npuc_executor_run(e, NULL, (tensor[]){x, *npuc_npz_get(z, name)}, outputs), NPUC_OK);
+  for (int i = 0; i < 6; i++) {
+    (void)snprintf(name, sizeof name, "y%d_%d", want, i);
+    worst = fmax(worst, distance(&outputs[i], npuc_npz_get(z, name)));
+  }
+  return worst;
+}
+
+/* cond, while_loop, map and scan, with weights, sizes and outer values inside: every branch is taken, the loop turns 0, 3 and 1 times. */
+static void graphs_inside_the_graph_give_torchs_outputs(void **state) {
+  (void)state;
+  static const char *const ops[] = {"If", "Loop", "Scan"};
+  const int counts[] = {1, 1, 2};
+  module *m;
+  executor *e;
+  npz z;
+  assert_int_equal(npuc_pt2_read(NULL, DATA "control.pt2", &m), NPUC_OK);
+  for (int i = 0; i < 3; i++) {
+    int found = 0;
+    NPUC_EACH_NODE(m->graphs[0], n) found += strcmp(n->op->type, ops[i]) == 0;
+    assert_int_equal(found, counts[i]);
+  }
+  assert_int_equal(npuc_npz_read(NULL, DATA "control.npz", &z), NPUC_OK);
+  assert_int_equal(npuc_executor_create(NULL, m->graphs[0], &(exec_options){0}, &e), NPUC_OK);
+  for (int k = 0; k < 3; k++) assert_true(control_distance(e, &z, k, k) < 2e-6);
+  assert_true(control_distance(e, &z, 1, 2) > 1e-2); /* control: another run's values are not these */
+  npuc_executor_destroy(e);
+  npuc_npz_release(&z);
+  npuc_module_destroy(m);
+}
+
+/* A node says where it came from: its module, and the user's own file and line. */
 static void nodes_keep_their_source(void **state) {
   (void)state;
   module *m;
@@ -159,6 +199,7 @@ int main(void) {
       cmocka_unit_test(every_layout_gives_torchs_outputs),
       cmocka_unit_test(the_buffer_is_an_input),
       cmocka_unit_test(recurrent_layers_give_torchs_outputs),
+      cmocka_unit_test(graphs_inside_the_graph_give_torchs_outputs),
       cmocka_unit_test(nodes_keep_their_source),
       cmocka_unit_test(weights_are_not_copied),
       cmocka_unit_test(archives_that_lie_are_refused),

@@ -125,7 +125,6 @@ static void set_attribute(module *m, node *n, char *text, tensor *constant) {
       break;
     case ATTR_FLOATS:
     case ATTR_GRAPH:
-    case ATTR_TYPE:
       fail();
       break;
   }

@@ -28,6 +28,24 @@ static float log_ours(float x) { return npuc_log_f32(x); }
 static float tanh_ours(float x) { return npuc_tanh_f32(x); }
 static float sigmoid_ours(float x) { return npuc_sigmoid_f32(x); }
 
+static float erf_ours(float x) { return npuc_erf_f32(x); }
+static double gelu_of(double x) { return 0.5 * x * erfc(x * -0.70710678118654752440); }
+static double gelu_tanh_of(double x) { return 0.5 * x * (1.0 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x))); }
+
+/* The largest error of a GELU as a part of |x|. */
+static double worst_part(float (*ours)(float), double (*theirs)(double), float low, float high, int n) {
+  double most = 0.0;
+  for (int i = 0; i <= n; i++) {
+    float x = low + (high - low) * ((float)i / (float)n);
+    double part = fabs((double)ours(x) - theirs((double)x)) / fabs((double)x);
+    if (part > most) most = part;
+  }
+  return most;
+}
+
+static float gelu_ours(float x) { return npuc_gelu_f32(x); }
+static float gelu_tanh_ours(float x) { return npuc_gelu_tanh_f32(x); }
+
 static double worst(float (*ours)(float), double (*theirs)(double), float low, float high, int n) {
   double most = 0.0;
   for (int i = 0; i <= n; i++) {
@@ -49,6 +67,13 @@ static void functions_keep_their_ulps(void **state) {
   assert_true(worst(tanh_ours, tanh, -10.0f, 10.0f, 2000000) <= 2.0);
   assert_true(worst(tanh_ours, tanh, -0.01f, 0.01f, 200000) <= 2.0);
   assert_true(worst(sigmoid_ours, sigmoid_of, -86.0f, 30.0f, 2000000) <= 2.5);
+  assert_true(worst(erf_ours, erf, -1.0f, 1.0f, 1000000) <= 1.5);
+  assert_true(worst(erf_ours, erf, -6.0f, 6.0f, 2000000) <= 1.5);
+  assert_true(worst(erf_ours, erf, 1e-9f, 1e-6f, 10000) <= 1.5);
+  assert_true(worst_part(gelu_ours, gelu_of, -20.0f, 20.0f, 1999999) <= 0x1p-23);
+  assert_true(worst_part(gelu_tanh_ours, gelu_tanh_of, -20.0f, 20.0f, 1999999) <= 0x1p-22);
+  assert_true(worst_part(gelu_ours, gelu_of, -30.0f, -3.0f, 1999999) <= 1e-8); /* the tail does not cancel */
+  assert_false(worst_part(gelu_ours, gelu_tanh_of, -3.0f, 3.0f, 9999) <= 0x1p-22);
   assert_false(worst(exp_ours, exp_of, -1.0f, 1.0f, 1000) <= 0.1); /* negative control: the measure is not blind */
 }
 
@@ -59,6 +84,10 @@ static void edges(void **state) {
   assert_true(npuc_exp_f32(-INFINITY) == 0.0f && npuc_exp_f32(-104.5f) == 0.0f);
   assert_true(isnan(npuc_exp_f32(NAN)) && isnan(npuc_tanh_f32(NAN)) && isnan(npuc_sigmoid_f32(NAN)) && isnan(npuc_log_f32(NAN)));
   assert_true(npuc_log_f32(1.0f) == 0.0f);
+  assert_true(npuc_erf_f32(INFINITY) == 1.0f && npuc_erf_f32(-INFINITY) == -1.0f && npuc_erf_f32(5.0f) == 1.0f && isnan(npuc_erf_f32(NAN)));
+  assert_true(signbit(npuc_erf_f32(-0.0f)) && signbit(npuc_gelu_f32(-0.0f)));
+  assert_true(npuc_gelu_f32(100.0f) == 100.0f && npuc_gelu_f32(-100.0f) == 0.0f && isnan(npuc_gelu_f32(NAN)));
+  assert_true(npuc_gelu_tanh_f32(100.0f) == 100.0f && npuc_gelu_tanh_f32(-100.0f) == 0.0f && isnan(npuc_gelu_tanh_f32(NAN)));
   assert_true(npuc_tanh_f32(100.0f) == 1.0f && npuc_tanh_f32(-INFINITY) == -1.0f);
   assert_true(signbit(npuc_tanh_f32(-0.0f)));
   assert_true(npuc_sigmoid_f32(200.0f) == 1.0f && npuc_sigmoid_f32(-200.0f) == 0.0f && npuc_sigmoid_f32(0.0f) == 0.5f);
@@ -131,6 +160,36 @@ static void compare_row_f32(const char *name, row_f32_kernel *fast, row_f32_kern
     double sum = 0.0;
     for (size_t i = 0; i < n; i++) sum += want[0] <= 0.0f && want[n - 1] <= 0.0f ? exp((double)got[i]) : (double)got[i];
     assert_true(fabs(sum - 1.0) < 1e-5);
+  }
+}
+
+/* Against the formula too, summed another way. */
+static void compare_norm_f32(const char *name, norm_f32_kernel *fast, norm_f32_kernel *scalar) {
+  float x[COUNT], scale[COUNT], bias[COUNT], want[COUNT], got[COUNT + GUARD];
+  uint64_t seed = 51;
+  random_floats(&seed, scale, COUNT, 2.0f);
+  random_floats(&seed, bias, COUNT, 2.0f);
+  for (size_t n = 1; n <= COUNT; n = n < 40 ? n + 1 : n + 331) {
+    random_floats(&seed, x, COUNT, 5.0f);
+    for (int way = 0; way < 4; way++) {
+      const norm_f32 g = {scale, way & 1 ? bias : NULL, n, 1e-5, way & 2};
+      double mean[2], inverse[2], exact = 0.0, square = 0.0;
+      memset(got, 0xa5, sizeof got);
+      scalar(&g, x, want, &mean[0], &inverse[0]);
+      fast(&g, x, got, &mean[1], &inverse[1]);
+      if (memcmp(want, got, n * sizeof *got) != 0) fail_msg("%s, %zu elements, way %d", name, n, way);
+      assert_true(mean[0] == mean[1] && inverse[0] == inverse[1]);
+      for (size_t i = 0; i < GUARD; i++) assert_int_equal(bits_of_f32(got[n + i]), 0xa5a5a5a5u);
+      for (size_t i = n; way & 2 && i-- > 0;) exact += (double)x[i] / (double)n;
+      for (size_t i = n; i-- > 0;) square += ((double)x[i] - exact) * ((double)x[i] - exact) / (double)n;
+      for (size_t i = 0; i < n; i++) {
+        double y = ((double)x[i] - exact) / sqrt(square + 1e-5) * (double)scale[i] + (way & 1 ? (double)bias[i] : 0.0);
+        assert_true(fabs((double)got[i] - y) <= 1e-6 * (1.0 + fabs(y)));
+      }
+      memcpy(got, x, n * sizeof *got);
+      fast(&g, got, got, &mean[1], &inverse[1]); /* in place */
+      assert_memory_equal(want, got, n * sizeof *got);
+    }
   }
 }
 

@@ -212,7 +212,7 @@ static void test_forbidden_records(void **state) {
       {"DBUG", 32, 16, 1},   {"DBUG", 32, 31, 1},     {"IOTB", 32, 12, 1}, {"IOTB", 32, 31, 1}, /* reserved bytes */
       {"TENS", 128, 64, 1},                                                                     /* the eighth dim of a tensor of fewer */
       {"TENS", 128, 7, 2},                                                                      /* neither with nor without scale */
-      {"ATTR", 16, 0, 0},    {"ATTR", 16, 0, 25},     {"ATTR", 16, 3, 1},  {"ATTR", 16, 4, 1},  {"ATTR", 16, 7, 1}, /* key, second word */
+      {"ATTR", 16, 0, 0},    {"ATTR", 16, 0, 30},     {"ATTR", 16, 3, 1},  {"ATTR", 16, 4, 1},  {"ATTR", 16, 7, 1}, /* key, second word */
       {"IOTB", 32, 8, 2},    {"IOTB", 32, 11, 1},                                                                   /* layout */
   };
   arena *a = npuc_arena_create();

@@ -2,9 +2,10 @@
 /* Passes as functions from text to text: tests/passes/NAME.txt. A file holds cases:
  *
  *   ### name
- *   RUN fold-batchnorm            a pass or a pipeline
+ *   RUN fold-batchnorm            a pass, a pipeline or an edit, with its arguments as on the command line (NAME:key=value)
  *   DIM N=2                       --dim, any number of times
  *   LIMIT 1                       --pass-limit
+ *   BOUND 0.1                     what an approximate rewrite may differ by, of the largest; at least half of it is used
  *   NEGATIVE pattern ...          patterns that this case is near to and that must not fire
  *   FAILS E0913                   the check after the pipeline (static: npuc_check_static), or the pass, ends with this code
  *   FIRES pattern 1               what fired, in order; nothing fired where the line is missing
@@ -26,6 +27,7 @@
 
 #include "exec/executor.h"
 #include "ir/text.h"
+#include "passes/edits/edits.h"
 #include "passes/pipelines.h"
 #include "tensor/compare.h"
 
@@ -43,11 +45,12 @@ typedef struct golden_case {
   dim_binding dims[MAX_DIMS];
   size_t n_dims;
   int64_t limit;
+  double bound; /* 0: by parity */
 } golden_case;
 
 typedef struct tally {
   arena *a;
-  map *fired, *refused;
+  map *fired, *refused, *edited, *idle; /* patterns; edits */
   int cases, wrong;
   bool bless;
 } tally;
@@ -69,6 +72,8 @@ static void directive(arena *a, golden_case *c, char *line) {
     c->run = npuc_arena_str(a, rest);
   } else if (n == 5 && memcmp(word, "LIMIT", 5) == 0) {
     c->limit = strtoll(rest, NULL, 10);
+  } else if (n == 5 && memcmp(word, "BOUND", 5) == 0) {
+    c->bound = strtod(rest, NULL);
   } else if (n == 5 && memcmp(word, "FAILS", 5) == 0) {
     c->fails = npuc_arena_str(a, rest);
   } else if (n == 3 && memcmp(word, "DIM", 3) == 0) {
@@ -144,8 +149,19 @@ static module *parsed(diag *d, const golden_case *c) {
   return m;
 }
 
+static npuc_status run_edit(diag *d, arena *a, const golden_case *c, module *m, const pass_options *options, pass_report *out) {
+  edit_plan *plan = npuc_edit_plan_create();
+  npuc_status status = npuc_edit_plan_add(d, plan, "RUN", c->run);
+  if (status == NPUC_OK) status = npuc_edit_plan_finish(d, plan);
+  if (status == NPUC_OK) status = npuc_edits_run(d, a, m, plan, options, out);
+  npuc_edit_plan_destroy(plan);
+  return status;
+}
+
 static npuc_status run_pipeline(diag *d, arena *a, const golden_case *c, module *m, pass_report *out) {
   pass_options options = {.dims = c->dims, .n_dims = c->n_dims, .limit = c->limit};
+  if (npuc_edit_find(npuc_arena_strn(a, c->run, strcspn(c->run, ":"))) && strcmp(c->run, "absorb-padding") != 0)
+    return run_edit(d, a, c, m, &options, out);
   NPUC_TRY(npuc_passes_run(d, a, m, c->run, &options, out));
   if (strcmp(c->run, "static") == 0) NPUC_TRY(npuc_check_static(d, m));
   if (strcmp(c->run, "normalize") == 0 || strcmp(c->run, "adapt") == 0) NPUC_TRY(npuc_check_names(d, m));
@@ -175,13 +191,14 @@ static void make_input(const value *before, const value *after, uint64_t *seed, 
   }
 }
 
-static bool close_enough(const comparison *c, parity p) {
+static bool close_enough(const comparison *c, parity p, double bound) {
+  if (bound > 0) return c->finite && c->max_abs <= bound * c->max_ref && 2 * c->max_abs >= bound * c->max_ref;
   if (c->different == 0) return true;
   return p != PARITY_EXACT && c->finite && c->max_abs <= 1e-5 * c->max_ref && c->sqnr_db >= 100.0;
 }
 
 /* Do the two graphs agree on seeded inputs, as the parity promises? */
-static bool agree(const graph *before, const graph *after, parity p, const char *name) {
+static bool agree(const graph *before, const graph *after, parity p, double bound, const char *name) {
   tensor inputs[MAX_PORTS] = {0}, a[MAX_PORTS], b[MAX_PORTS];
   uint64_t seed = 7;
   assert_true(before->n_inputs == after->n_inputs && before->n_outputs == after->n_outputs && before->n_inputs <= MAX_PORTS &&
@@ -194,7 +211,7 @@ static bool agree(const graph *before, const graph *after, parity p, const char 
               npuc_executor_run(x, d, inputs, a) == NPUC_OK && npuc_executor_run(y, d, inputs, b) == NPUC_OK;
   for (size_t i = 0; good && i < before->n_outputs; i++) {
     comparison c;
-    good = npuc_compare(d, &b[i], &a[i], &c) == NPUC_OK && npuc_shape_equal(&a[i].shape, &b[i].shape) && close_enough(&c, p);
+    good = npuc_compare(d, &b[i], &a[i], &c) == NPUC_OK && npuc_shape_equal(&a[i].shape, &b[i].shape) && close_enough(&c, p, bound);
     if (!good && name) print_error("%s: output %zu: max_abs %g of %g, sqnr %g dB\n", name, i, c.max_abs, c.max_ref, c.sqnr_db);
   }
   const diag_record *e = npuc_diag_first_error(d);
@@ -244,9 +261,11 @@ static bool run_case(tally *t, golden_case *c) {
     good = status != NPUC_OK && error && strcmp(npuc_diag_info(error->code)->text_code + 5, c->fails) == 0;
   } else {
     good = status == NPUC_OK && check_text(t, c, m, &report);
-    good = good && agree(before->graphs[0], m->graphs[0], report.parity, c->name);
+    good = good && agree(before->graphs[0], m->graphs[0], report.parity, c->bound, c->name);
   }
   if (!good) say_diagnostics(c, d);
+  const edit_info *edit = npuc_edit_find(npuc_arena_strn(t->a, c->run, strcspn(c->run, ":")));
+  if (edit) (void)npuc_map_put(report.n_rewrites ? t->edited : t->idle, edit->name, t);
   for (size_t i = 0; i < report.n_rewrites; i++) (void)npuc_map_put(t->fired, report.rewrites[i].pattern, t);
   for (int i = 0; i < c->n_negative; i++) {
     (void)npuc_map_put(t->refused, c->negative[i], t);
@@ -299,17 +318,36 @@ static void every_case_is_as_written(void **state) {
   assert_int_equal(t->wrong, 0);
 }
 
+static int look_for(const tally *t, const pattern_set *set) {
+  int missing = 0;
+  for (size_t k = 0; k < set->count; k++) {
+    const char *name = set->patterns[k]->name;
+    if (!npuc_map_get(t->fired, name)) print_error("no case fires %s\n", name), missing++;
+    if (!npuc_map_get(t->refused, name)) print_error("no case refuses %s\n", name), missing++;
+  }
+  return missing;
+}
+
 static void every_pattern_has_both_cases(void **state) {
   tally *t = *state;
   size_t n;
   int missing = 0;
   const pass_patterns *sets = npuc_pass_patterns(&n);
+  for (size_t i = 0; i < n; i++) missing += look_for(t, sets[i].set);
+  assert_int_equal(missing, 0);
+}
+
+/* An edit that is a function has cases by its own name; ports are for edits_test.c. */
+static void every_edit_has_both_cases(void **state) {
+  tally *t = *state;
+  size_t n;
+  int missing = 0;
+  const edit_info *edits = npuc_edit_table(&n);
   for (size_t i = 0; i < n; i++) {
-    for (size_t k = 0; k < sets[i].set->count; k++) {
-      const char *name = sets[i].set->patterns[k]->name;
-      if (!npuc_map_get(t->fired, name)) print_error("no case fires %s\n", name), missing++;
-      if (!npuc_map_get(t->refused, name)) print_error("no case refuses %s\n", name), missing++;
-    }
+    if (edits[i].patterns) missing += look_for(t, edits[i].patterns);
+    if (edits[i].changes_ports) continue;
+    if (!npuc_map_get(t->edited, edits[i].name)) print_error("no case where %s changes something\n", edits[i].name), missing++;
+    if (!npuc_map_get(t->idle, edits[i].name)) print_error("no case where %s changes nothing\n", edits[i].name), missing++;
   }
   assert_int_equal(missing, 0);
 }
@@ -327,8 +365,8 @@ static void the_judge_sees_a_wrong_folding(void **state) {
   module *x = parsed(NULL, &a), *y = parsed(NULL, &b);
   assert_non_null(x);
   assert_non_null(y);
-  assert_true(agree(x->graphs[0], x->graphs[0], PARITY_EXACT, NULL));
-  assert_false(agree(x->graphs[0], y->graphs[0], PARITY_REASSOCIATING, NULL));
+  assert_true(agree(x->graphs[0], x->graphs[0], PARITY_EXACT, 0, NULL));
+  assert_false(agree(x->graphs[0], y->graphs[0], PARITY_REASSOCIATING, 0, NULL));
   npuc_module_destroy(x);
   npuc_module_destroy(y);
 }
@@ -337,9 +375,12 @@ int main(void) {
   tally t = {.a = npuc_arena_create(), .bless = getenv("NPUC_BLESS") != NULL};
   t.fired = npuc_map_create(t.a);
   t.refused = npuc_map_create(t.a);
+  t.edited = npuc_map_create(t.a);
+  t.idle = npuc_map_create(t.a);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_prestate(every_case_is_as_written, &t),
       cmocka_unit_test_prestate(every_pattern_has_both_cases, &t),
+      cmocka_unit_test_prestate(every_edit_has_both_cases, &t),
       cmocka_unit_test(the_judge_sees_a_wrong_folding),
   };
   int failed = cmocka_run_group_tests_name("passes/golden", tests, NULL, NULL);

@@ -139,6 +139,7 @@ static difference compare(outcome *o) {
 
 /* -- operators -- */
 #define HEAD "<ir_version: 10, opset_import: [\"\" : 21]>\n"
+#define HEAD23 "<ir_version: 10, opset_import: [\"\" : 23]>\n"
 #define CONV_WEIGHTS "float[4,2,1,1] w = {0.5, -0.25, 0.75, 0.125, -0.6, 0.3, 0.9, -0.8}, float[4] b = {0.1, -0.2, 0.3, 0.4}"
 typedef struct form {
   const char *name, *text;
@@ -197,6 +198,22 @@ static const form forms[] = {
      HEAD "f (float[1,16] x) => (float[1,16] a, float[1,16] b, float[1,16] c, float[1,16] d, float[1,16] e) "
           "{ a = LeakyRelu <alpha=0.1> (x)  b = Sigmoid (x)  c = Tanh (x)  d = HardSigmoid (x)  e = HardSwish (x) }",
      30, 1},
+    {"more tables",
+     HEAD
+     "f (float[1,16] x) => (float[1,16] a, float[1,16] b, float[1,16] c, float[1,16] d, float[1,16] e, float[1,16] g) <float two = {2.0}> "
+     "{ a = Gelu (x)  b = Gelu <approximate=\"tanh\"> (x)  c = Elu (x)  d = Softplus (x)  e = Pow (x, two)  g = Erf (x) }",
+     30, 1},
+    {"layer and RMS normalization",
+     HEAD23
+     "f (float[1,4,8] x) => (float[1,4,8] a, float[1,4,8] b, float[1,4,8] c) <float[8] g = {1,0.5,-2,0.25,1.5,0,0.001,1}, float[8] o = "
+     "{0.1,-0.2,0.3,0,1,0.5,-0.75,0}, float[4,8] all = {1,0.5,-2,0.25,1.5,1,1,1,1,0.5,-2,0.25,1.5,1,1,1,1,0.5,-2,0.25,1.5,1,1,1,1,0.5,-2,"
+     "0.25,1.5,1,1,1}> "
+     "{ a = LayerNormalization (x, g, o)  b = RMSNormalization (x, g)  c = LayerNormalization <axis=1> (x, all) }",
+     30, 2},
+    {"group and instance normalization, clamped",
+     HEAD23 "f (float[1,4,3,3] x) => (float[1,4,3,3] a, float[1,4,3,3] b) <float[4] g = {1,0.5,-2,0.25}, float[4] o = {0.1,-0.2,0.3,0}> "
+            "{ n = GroupNormalization <num_groups=2> (x, g, o)  a = Relu (n)  b = InstanceNormalization (x, g, o) }",
+     30, 2},
     {"average pool",
      HEAD "f (float[1,2,5,5] x) => (float[1,2,3,3] y) { y = AveragePool <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (x) }", 30, 1},
     {"average pool, pad counts, ceil",

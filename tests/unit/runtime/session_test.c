@@ -105,7 +105,7 @@ static void test_every_operator(void **state) {
     size_t compared, different;
     compare_runs(is_signed, 0, &compared, &different);
     assert_int_equal(different, 0);
-    assert_int_equal(compared, 20 * (1 + 24 + 1 + 6));    /* input, 24 nodes of which Split has two outputs, and the outputs again */
+    assert_int_equal(compared, 20 * (1 + 25 + 1 + 6));    /* input, 25 nodes of which Split has two outputs, and the outputs again */
     compare_runs(is_signed, 0x40, &compared, &different); /* negative control: another input */
     assert_true(different > 0);
   }

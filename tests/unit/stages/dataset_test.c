@@ -55,6 +55,31 @@ static void npy_with_labels(void **state) {
   npuc_dataset_destroy(s);
 }
 
+/* [3, 3, 16, 16] takes three records at a time; 400 records are 133 samples and one record that the last sample repeats. */
+static void fixed_batch(void **state) {
+  (void)state;
+  const sample_port port = {.name = "image", .type = DTYPE_F32, .shape = {.rank = 4, .dims = {3, 3, 16, 16}}};
+  dataset *s = open_one(DEMO "test.npy", &port);
+  tensor file;
+  assert_int_equal(npuc_npy_read(NULL, DEMO "test.npy", &file), NPUC_OK);
+  assert_int_equal(npuc_dataset_count(s), 134);
+  assert_int_equal(npuc_dataset_rows(s), 3);
+  assert_int_equal(npuc_dataset_records(s), 400);
+  for (int64_t record = 0; record < 402; record++) {
+    int64_t from = record < 400 ? record : 399;
+    double got = element(s, &port, (size_t)record / 3, record % 3 * 768 + 100);
+    if (got != npuc_tensor_get(&file, from * 768 + 100)) fail_msg("record %lld", (long long)record);
+  }
+  npuc_dataset_destroy(s);
+  const sample_port whole = {
+      .name = "image", .type = DTYPE_F32, .shape = {.rank = 3, .dims = {3, 16, 16}}}; /* no batch: a record is the input */
+  s = open_one(DEMO "test.npy", &whole);
+  assert_int_equal(npuc_dataset_rows(s), 1);
+  assert_int_equal(npuc_dataset_count(s), 400);
+  npuc_dataset_destroy(s);
+  npuc_tensor_release(&file);
+}
+
 static void npz_by_name(void **state) {
   (void)state;
   const sample_port port = port_of("other", DTYPE_F32, 3, 3, 4, 0);
@@ -253,6 +278,7 @@ static void damaged_data_is_refused_or_read(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(npy_with_labels),
+      cmocka_unit_test(fixed_batch),
       cmocka_unit_test(npz_by_name),
       cmocka_unit_test(mnist_plain_and_zipped),
       cmocka_unit_test(raw_and_cifar10),

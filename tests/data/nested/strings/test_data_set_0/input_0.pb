@@ -1,2 +1,0 @@
-2one2	 two  the2été2
-go the two

@@ -20,6 +20,11 @@ static npuc_status open_side(cli *c, diag *d, const module *m, side *s) {
   npuc_status status = npuc_cli_bind_dims(c, s->module);
   c->diag = before;
   NPUC_TRY(status);
+  for (size_t i = 0; i < g->n_inputs; i++) {
+    if (npuc_shape_is_static(&g->inputs[i]->shape)) continue;
+    return npuc_fail(d, NPUC_DIAG_E0502, &(diag_place){.node = g->inputs[i]->name}, "input %s has a dim without a number",
+                     g->inputs[i]->name);
+  }
   exec_options options = {.pool = c->pool};
   NPUC_TRY(npuc_executor_create(d, g, &options, &s->executor));
   s->inputs = npuc_xcalloc(g->n_inputs + 1, sizeof *s->inputs);

@@ -105,9 +105,9 @@ static npuc_status list_edits(cli *c) {
     for (size_t k = 0; k < e->n_parameters; k++)
       json_array_append_new(parameters, json_pack("{s:s, s:s?, s:s}", "name", e->parameters[k].name, "default", e->parameters[k].fallback,
                                                   "meaning", e->parameters[k].doc));
-    json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:b, s:o}", "name", e->name, "concern", e->concern, "parity",
-                                          parity_word(e->parity), "summary", e->summary, "changes_ports", e->changes_ports, "parameters",
-                                          parameters));
+    json_array_append_new(
+        list, json_pack("{s:s, s:s, s:s, s:s, s:b, s:o}", "name", e->name, "concern", e->concern, "parity", parity_word(e->parity),
+                        "summary", e->summary, "changes_ports", e->changes_ports, "parameters", parameters));
     npuc_cli_row(&rows, e->name, e->concern, parity_word(e->parity), e->summary);
   }
   npuc_cli_set(c, "edits", list);
@@ -141,8 +141,8 @@ static npuc_status judge(cli *c, const module *before, const module *after, pari
     npuc_cli_say(c, "%s: %lld of %lld differ, max|d| %.3g of %.3g\n", name, (long long)r->different, (long long)r->elements, r->max_abs,
                  r->max_ref);
     if (!within(r, bound))
-      return npuc_fail(c->diag, NPUC_DIAG_E0911, &(diag_place){.node = name}, "the edits are %s, and changed this output: max|d| %.3g of %.3g",
-                       parity_word(bound), r->max_abs, r->max_ref);
+      return npuc_fail(c->diag, NPUC_DIAG_E0911, &(diag_place){.node = name},
+                       "the edits are %s, and changed this output: max|d| %.3g of %.3g", parity_word(bound), r->max_abs, r->max_ref);
   }
   return NPUC_OK;
 }
@@ -171,8 +171,8 @@ static npuc_status write_all(work *w, const module *m, const edit_plan *plan, js
   npuc_status status = NPUC_OK;
   for (const side_file *f = w->files; f && status == NPUC_OK; f = f->next) status = write_file(w, f, files);
   if (status == NPUC_OK) status = npuc_model_folder_write(&w->folder, w->c->diag, w->stem, m, &path);
-  json_t *record = json_pack("{s:s, s:s, s:o, s:O, s:O}", "command", w->c->line.text, "model", w->stem, "edits", plan_json(plan), "rewrites",
-                             rewrites, "files", files);
+  json_t *record = json_pack("{s:s, s:s, s:o, s:O, s:O}", "command", w->c->line.text, "model", w->stem, "edits", plan_json(plan),
+                             "rewrites", rewrites, "files", files);
   if (status == NPUC_OK) status = npuc_model_folder_finish(&w->folder, w->c->diag, record);
   if (status == NPUC_OK) {
     npuc_cli_set(w->c, "model", json_string(path));
@@ -204,12 +204,15 @@ static npuc_status apply(work *w, opened_model *m, const edit_plan *plan) {
 
 static npuc_status edit_model(cli *c, const edit_plan *plan) {
   const char *out = npuc_cli_value(&c->line, "--output"), *model = c->line.arguments[0];
-  if (!out) return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--output"}, "-o DIR is needed: the folder for the edited model");
+  if (!out)
+    return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--output"}, "-o DIR is needed: the folder for the edited model");
   opened_model m;
   NPUC_TRY(npuc_model_open(c->diag, c->arena, model, &m));
   work w = {.c = c, .stem = npuc_model_stem(c->arena, m.path), .dump = npuc_cli_flag(&c->line, "--dump-after-edit")};
   w.last = &w.files;
-  npuc_status status = m.kind == MODEL_GRAPH ? NPUC_OK : npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.file = m.label}, "it is a program for an NPU: its graph is what it is");
+  npuc_status status = m.kind == MODEL_GRAPH ? NPUC_OK
+                                             : npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.file = m.label},
+                                                         "it is a program for an NPU: its graph is what it is");
   if (status == NPUC_OK) status = npuc_cli_check_dims(c, m.module);
   if (status == NPUC_OK && npuc_cli_value(&c->line, "--dim")) status = npuc_cli_bind_dims(c, m.module);
   if (status == NPUC_OK) status = npuc_model_folder_open(c->diag, c->arena, out, &w.folder);
@@ -221,7 +224,8 @@ static npuc_status edit_model(cli *c, const edit_plan *plan) {
 
 static npuc_status run(cli *c) {
   if (npuc_cli_flag(&c->line, "--list")) return list_edits(c);
-  if (c->line.n_arguments == 0) return npuc_fail(c->diag, NPUC_DIAG_E0105, &(diag_place){.attribute = "MODEL"}, "a model is wanted, or --list");
+  if (c->line.n_arguments == 0)
+    return npuc_fail(c->diag, NPUC_DIAG_E0105, &(diag_place){.attribute = "MODEL"}, "a model is wanted, or --list");
   edit_plan *plan = npuc_edit_plan_create();
   npuc_status status = plan_of(c, plan);
   if (status == NPUC_OK && plan->n == 0) {
@@ -243,7 +247,8 @@ static const option own_options[] = {
 static const option_group own_group = {"Edit", own_options, sizeof own_options / sizeof *own_options};
 static const option_group *const groups[] = {&npuc_cli_edit_group, &own_group, NULL};
 static const char *const examples[] = {
-    "npuc edit examples/demo/model.onnx -o edited --edit replace-constant-div-with-mul --edit eliminate-transpose", "npuc edit --list", NULL};
+    "npuc edit examples/demo/model.onnx -o edited --edit replace-constant-div-with-mul --edit eliminate-transpose", "npuc edit --list",
+    NULL};
 
 const command npuc_command_edit = {.name = "edit",
                                    .arguments = "[MODEL]",

@@ -3,9 +3,10 @@
  *
  *   the port's own type, no preprocessing   copied
  *   the port is float32                     converted to float32, preprocessed (media/preprocess.h)
+ *   the port is of another float type       the same, then rounded once
  *   the port is of another type             converted element by element (integers saturate)
  *
- * With several ports, preprocessing is for the pictures among them: float32 with three axes behind the batch.
+ * With several ports, preprocessing is for the pictures among them: floats with three axes behind the batch.
  *
  * A model of a fixed batch B takes B records of an array at a time; where their number is no multiple of B, the last record fills the last batch up and is not counted again. */
 #include "stages/dataset.h"
@@ -19,6 +20,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "formats/npy.h"
+#include "kernels/convert.h"
 #include "stages/dataset_internal.h"
 
 npuc_status npuc_dataset_fail(diag *d, const dataset *s, diag_code code, const char *format, ...) {
@@ -40,7 +42,7 @@ npuc_status npuc_dataset_expect_one_port(diag *d, const dataset *s, const char *
 /* -- from record to port -- */
 static const preprocess *preprocess_of(const dataset *s, size_t port) {
   const port_state *p = &s->ports[port];
-  if (p->port.type != DTYPE_F32) return NULL;
+  if (npuc_dtype_kind(p->port.type) != KIND_FLOAT) return NULL;
   return s->n_ports == 1 || p->wanted.rank == 3 ? s->preprocess : NULL;
 }
 
@@ -62,9 +64,20 @@ npuc_status npuc_dataset_plan(diag *d, const dataset *s, size_t port, dtype type
   return status;
 }
 
+/* Other floats are preprocessed in float32, then rounded once. */
+static npuc_status convert_through_f32(diag *d, const tensor *record, const preprocess_plan *plan, tensor *out_input) {
+  tensor t;
+  NPUC_TRY(npuc_tensor_create(d, DTYPE_F32, &out_input->shape, &t));
+  npuc_status status = npuc_preprocess_apply(d, plan, record->data, t.data);
+  if (status == NPUC_OK) npuc_convert_from_f32(t.data, npuc_tensor_elements(&t), out_input, 0);
+  npuc_tensor_release(&t);
+  return status;
+}
+
 npuc_status npuc_dataset_convert(const dataset *s, diag *d, size_t port, const tensor *record, const preprocess_plan *plan,
                                  tensor *out_input) {
   if (out_input->type == DTYPE_F32) return npuc_preprocess_apply(d, plan, record->data, out_input->data);
+  if (preprocess_of(s, port)) return convert_through_f32(d, record, plan, out_input);
   if (record->type == out_input->type) {
     assert(record->data || record->bytes == 0);
     if (record->bytes) memcpy(out_input->data, record->data, record->bytes);
@@ -78,8 +91,6 @@ npuc_status npuc_dataset_convert(const dataset *s, diag *d, size_t port, const t
     else
       npuc_tensor_set(out_input, i, npuc_tensor_get(record, i));
   }
-  (void)s;
-  (void)port;
   return NPUC_OK;
 }
 

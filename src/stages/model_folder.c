@@ -25,7 +25,8 @@ npuc_status npuc_model_folder_open(diag *d, arena *a, const char *path, model_fo
     size_t n;
     NPUC_TRY(npuc_dir_list(d, a, path, &names, &n));
     if (n) {
-      npuc_status status = npuc_fail(d, NPUC_DIAG_E0901, &(diag_place){.file = path}, "the folder exists and is not one of npuc; nothing was written");
+      npuc_status status =
+          npuc_fail(d, NPUC_DIAG_E0901, &(diag_place){.file = path}, "the folder exists and is not one of npuc; nothing was written");
       npuc_fix(d, "choose another folder: -o %s.npuc", path);
       return status;
     }

@@ -19,9 +19,11 @@ static void need_for_node(onnx_target *t, const node *n) {
     const attr_field *field = &n->op->attributes[i];
     if (field->since_version && !npuc_onnx_is_default(field, n->attributes)) need_opset(t, field->since_version);
   }
+  if (node_is(n, OP_TOPK) && n->inputs[0]->type == DTYPE_BF16) need_opset(t, 24);
 }
 
 static void need_for_type(onnx_target *t, dtype type) {
+  if (type == DTYPE_BF16) need_opset(t, 22); /* convolutions, pools, recurrent and trigonometric operators took it then */
   if (type == DTYPE_F4E2M1) need_opset(t, 23);
   if (type == DTYPE_F8E8M0) need_opset(t, 24);
   if (type == DTYPE_U2 || type == DTYPE_I2) need_opset(t, 25);

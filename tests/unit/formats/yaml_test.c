@@ -35,7 +35,8 @@ static void refused(const char *yaml, const char *reason) {
 static void scalars_are_typed_by_how_they_are_written(void **state) {
   (void)state;
   gives("- 5\n- -7\n- 1.5\n- 1e3\n- true\n- False\n- ~\n-\n- null\n", "[5,-7,1.5,1000.0,true,false,null,null,null]");
-  gives("- '5'\n- \"true\"\n- tRue\n- 1.2.3\n- Mul\n- 0x10\n- nan\n- -\n", "[\"5\",\"true\",\"tRue\",\"1.2.3\",\"Mul\",\"0x10\",\"nan\",[null]]");
+  gives("- '5'\n- \"true\"\n- tRue\n- 1.2.3\n- Mul\n- 0x10\n- nan\n- -\n",
+        "[\"5\",\"true\",\"tRue\",\"1.2.3\",\"Mul\",\"0x10\",\"nan\",[null]]");
   gives("- 99999999999999999999\n", "[1e20]");
 }
 

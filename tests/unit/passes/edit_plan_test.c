@@ -68,9 +68,10 @@ static void lists_of_torq_tools_load(void **state) {
   fixture *f = *state;
   assert_int_equal(list(f, "edits:\n  - RemoveIsNaN\n  - name: EliminateExpand\n    args: [[Add, Mul]]\n"), NPUC_OK);
   assert_int_equal(list(f, "- name: WidenStridedDepthwiseConv\n  args: [64, 4]\n- {name: BroadcastOpInputs, args: Mul}\n"), NPUC_OK);
-  is(f, "remove-is-nan eliminate-expand{\"ops\":[\"Add\",\"Mul\"]} "
-        "widen-strided-depthwise-conv{\"bus_width_bytes\":64,\"element_bytes\":0,\"sg_groups_max\":4} "
-        "broadcast-op-inputs{\"inp_idx\":[],\"ops\":[\"Mul\"],\"policy\":\"materialize\"}");
+  is(f,
+     "remove-is-nan eliminate-expand{\"ops\":[\"Add\",\"Mul\"]} "
+     "widen-strided-depthwise-conv{\"bus_width_bytes\":64,\"element_bytes\":0,\"sg_groups_max\":4} "
+     "broadcast-op-inputs{\"inp_idx\":[],\"ops\":[\"Mul\"],\"policy\":\"materialize\"}");
 }
 
 static void flags_have_keys_or_a_list(void **state) {
@@ -78,13 +79,15 @@ static void flags_have_keys_or_a_list(void **state) {
   assert_int_equal(npuc_edit_plan_add(f->d, f->p, "--edit", "EliminateExpand:[Add, Mul]"), NPUC_OK);
   assert_int_equal(npuc_edit_plan_add(f->d, f->p, "--edit", "replace-int64-float-cast:512"), NPUC_OK);
   assert_int_equal(npuc_edit_plan_add(f->d, f->p, "--edit", "broadcast-op-inputs:ops=Add,Mul,inp_idx=1,policy=skip"), NPUC_OK);
-  is(f, "eliminate-expand{\"ops\":[\"Add\",\"Mul\"]} replace-int64-float-cast{\"max_int\":512} "
-        "broadcast-op-inputs{\"inp_idx\":[1],\"ops\":[\"Add\",\"Mul\"],\"policy\":\"skip\"}");
+  is(f,
+     "eliminate-expand{\"ops\":[\"Add\",\"Mul\"]} replace-int64-float-cast{\"max_int\":512} "
+     "broadcast-op-inputs{\"inp_idx\":[1],\"ops\":[\"Add\",\"Mul\"],\"policy\":\"skip\"}");
 }
 
 static void what_is_given_again_keeps_its_place(void **state) {
   fixture *f = *state;
-  assert_int_equal(list(f, "[eliminate-transpose, {name: broadcast-op-inputs, args: {ops: [Mul], policy: skip}}, fold-scalar-mat-mul]"), NPUC_OK);
+  assert_int_equal(list(f, "[eliminate-transpose, {name: broadcast-op-inputs, args: {ops: [Mul], policy: skip}}, fold-scalar-mat-mul]"),
+                   NPUC_OK);
   assert_int_equal(list(f, "[{name: BroadcastOpInputs, args: [[Sub]]}, remove-is-nan]"), NPUC_OK);
   assert_int_equal(npuc_edit_plan_add(f->d, f->p, "--edit", "broadcast-op-inputs:ops=Add"), NPUC_OK);
   assert_int_equal(npuc_edit_plan_add(f->d, f->p, "--edit", "broadcast-op-inputs"), NPUC_OK); /* takes nothing away */
@@ -99,10 +102,10 @@ static void a_list_can_exclude(void **state) {
   is(f, "eliminate-transpose");
 }
 
-#define SLIP(name, call, code, reason)  \
-  static void name(void **state) {      \
-    fixture *f = *state;                \
-    fails(f, call, code, reason);       \
+#define SLIP(name, call, code, reason) \
+  static void name(void **state) {     \
+    fixture *f = *state;               \
+    fails(f, call, code, reason);      \
   }
 SLIP(an_unknown_edit_is_named, npuc_edit_plan_add(f->d, f->p, "--edit", "eliminate-transposes"), "E0507", "eliminate-transpose")
 SLIP(an_unknown_edit_cannot_be_skipped, npuc_edit_plan_skip(f->d, f->p, "--skip-edit", "remove-is-nam"), "E0507", "remove-is-nan")
@@ -144,7 +147,8 @@ static void edits_run_in_order(void **state) {
   fixture *f = *state;
   arena *a = npuc_arena_create();
   pass_report report;
-  module *m = npuc_test_module("g (float[2,1] x) => (float[1,2] y) <int64[4] p = {0, -1, 0, 1}> { t = Transpose <perm = [1, 0]> (x) u = Pad (t, p) y = Abs (u) }");
+  module *m = npuc_test_module(
+      "g (float[2,1] x) => (float[1,2] y) <int64[4] p = {0, -1, 0, 1}> { t = Transpose <perm = [1, 0]> (x) u = Pad (t, p) y = Abs (u) }");
   assert_int_equal(list(f, "[rewrite-negative-pads, replace-pad-with-concat, eliminate-transpose, remove-is-nan]"), NPUC_OK);
   assert_int_equal(npuc_edit_plan_finish(f->d, f->p), NPUC_OK);
   assert_int_equal(npuc_edits_run(f->d, a, m, f->p, &(pass_options){.limit = -1}, &report), NPUC_OK);

@@ -74,7 +74,8 @@ typedef struct NAME(fetch) {
 } NAME(fetch);
 
 TARGET NPUC_INLINE NAME(fetch) NAME(fetch_of)(const tile_f32 *t, size_t tile) {
-  enum { BYTES = 32 };
+  enum { BYTES = 32, LINE = 64 };
+  if (t->ahead_step && tile * LINE < t->ahead_bytes) return (NAME(fetch)){(uintptr_t)t->ahead + tile * LINE, t->ahead_step};
   uintptr_t begin = (uintptr_t)t->ahead + tile * t->taps * BYTES;
   if (begin < (uintptr_t)t->ahead + t->ahead_bytes) return (NAME(fetch)){begin, BYTES};
   return (NAME(fetch)){(uintptr_t)t->weights, 0};

@@ -182,6 +182,40 @@ TARGET void NAME(norm)(const norm_f32 *g, const float *x, float *y, double *out_
   *out_inverse = inverse;
 }
 
+/* Eight rows of b for each pass over y, each read in order, the next eight fetched meanwhile: what bounds it is the memory that b comes from. */
+TARGET void NAME(rows)(const float *a, const float *b, size_t b_stride, size_t k, float *restrict y, size_t n) {
+  enum { ROWS = 8, LANES = 16 };
+  size_t i = 0;
+  for (; i + ROWS <= k; i += ROWS, b += ROWS * b_stride) {
+    const float *row[ROWS];
+    float w[ROWS];
+    NPUC_UNROLL
+    for (int r = 0; r < ROWS; r++) {
+      row[r] = b + (size_t)r * b_stride;
+      w[r] = a[i + (size_t)r];
+    }
+    const size_t next = i + 2 * ROWS <= k ? ROWS * b_stride : 0;
+    size_t c = 0;
+    for (; c + LANES <= n; c += LANES) {
+      NPUC_UNROLL
+      for (int r = 0; r < ROWS; r++) __builtin_prefetch(row[r] + c + next, 0, 2);
+      for (size_t l = 0; l < LANES; l++) {
+        float s = y[c + l];
+        NPUC_UNROLL
+        for (int r = 0; r < ROWS; r++) s = fmaf(w[r], row[r][c + l], s);
+        y[c + l] = s;
+      }
+    }
+    for (; c < n; c++) {
+      for (int r = 0; r < ROWS; r++) y[c] = fmaf(w[r], row[r][c], y[c]);
+    }
+  }
+  for (; i < k; i++, b += b_stride) {
+    const float w = a[i];
+    for (size_t c = 0; c < n; c++) y[c] = fmaf(w, b[c], y[c]);
+  }
+}
+
 #undef SUM_F64
 #undef UNARY
 #undef BINARY

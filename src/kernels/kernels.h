@@ -48,6 +48,7 @@ typedef struct tile_f32 {
   size_t w_step;
   const float *ahead; /* what will be read as weights next: fetched meanwhile */
   size_t ahead_bytes;
+  size_t ahead_step;  /* bytes: there are as many rows of ahead_bytes as taps, so far apart; 0: all of it is adjacent */
   const float *start; /* [lanes * blocks] */
   float *y;
   const int64_t *y_at;
@@ -71,6 +72,9 @@ typedef void unblock_f32_kernel(const float *x, size_t width, float *y, size_t p
 /* `lanes16`: y[m, n] = sum over k of a[m, k] * b[n, k], rows of `a` a_stride elements apart, of `b` b_stride, of y y_stride. */
 typedef void dot_f32_kernel(const float *a, size_t a_stride, const float *b, size_t b_stride, size_t k, float *y, size_t y_stride, size_t m,
                             size_t n);
+
+/* One row of a matrix product, `chain` from what y holds: y[n] += sum over k of a[k] * b[k, n]; rows of b are b_stride elements apart. */
+typedef void rows_f32_kernel(const float *a, const float *b, size_t b_stride, size_t k, float *y, size_t n);
 
 /* -- what calibration counts -- */
 

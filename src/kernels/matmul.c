@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix product on the convolution's tiles: rows of a are the pixels, columns of b the channels. Columns of b are cut into panels of
  * two blocks, each packed as [k, panel] and then read once per tile of rows; where the rows are few, packing would cost more than it
- * saves, and a whole panel is read in place. */
+ * saves, and b is read in place, row after row (rows_f32). */
 #include "kernels/conv.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST_PANEL = 2 * 16, FEW_ROWS = 6, PAIRS_RUN = 48 };
+enum { MOST_PANEL = 2 * 16, FEW_ROWS = 6, FEW_ROWS_COLUMNS = 1024, PAIRS_RUN = 48 };
 
 typedef struct matmul_job {
   const kernel_set *kernels;
@@ -56,6 +56,7 @@ static void rows_of_panel(const matmul_job *j, const tile_f32 *panel, int64_t fi
       y_at[pairs] = at * p->n;
     }
     j->kernels->conv_f32(&t, pairs);
+    t.ahead_bytes = t.ahead_step = 0; /* once */
   }
 }
 
@@ -72,8 +73,7 @@ static void run_panels(void *context, size_t begin, size_t end, size_t worker) {
                   .offsets = j->offsets,
                   .taps = (size_t)p->k,
                   .run = 1,
-                  .weights = p->b + column,
-                  .w_step = (size_t)p->n,
+                  .w_step = (size_t)j->panel,
                   .y = p->y + column,
                   .y_block = (size_t)lanes,
                   .start = j->zeros,
@@ -82,18 +82,50 @@ static void run_panels(void *context, size_t begin, size_t end, size_t worker) {
                   .end_lane = (int)((columns - 1) % lanes) + 1,
                   .clip_lo = -INFINITY,
                   .clip_hi = INFINITY};
-    if (p->m > FEW_ROWS || columns < j->panel) {
-      float *panel = j->panels + worker * j->panel_floats;
-      if (packed_column != column) pack_panel(p, column, columns, j->panel, panel);
-      packed_column = column;
-      t.weights = panel;
-      t.w_step = (size_t)j->panel;
+    float *panel = j->panels + worker * j->panel_floats;
+    if (packed_column != column) pack_panel(p, column, columns, j->panel, panel);
+    packed_column = column;
+    t.weights = panel;
+    if (column + 2 * j->panel <= p->n) {
+      t.ahead = p->b + column + j->panel;
+      t.ahead_bytes = (size_t)j->panel * sizeof(float);
+      t.ahead_step = (size_t)p->n * sizeof(float);
     }
     rows_of_panel(j, &t, first, last);
   }
 }
 
+/* Units: columns. Some rows of b, so much of each as the first cache holds, serve all rows of a. */
+static void few_rows(void *context, size_t begin, size_t end, size_t worker) {
+  (void)worker;
+  enum { STEP = 8 };
+  const matmul_job *j = context;
+  const matmul_f32 *p = j->product;
+  for (int64_t column = (int64_t)begin; column < (int64_t)end; column += FEW_ROWS_COLUMNS) {
+    int64_t n = (int64_t)end - column < FEW_ROWS_COLUMNS ? (int64_t)end - column : FEW_ROWS_COLUMNS;
+    int64_t step = p->m == 1 ? p->k : STEP;
+    for (int64_t row = 0; row < p->m; row++) memset(p->y + row * p->n + column, 0, (size_t)n * sizeof(float));
+    for (int64_t k = 0; k < p->k; k += step) {
+      for (int64_t row = 0; row < p->m; row++)
+        j->kernels->rows_f32(p->a + row * p->k + k, p->b + k * p->n + column, (size_t)p->n, (size_t)(p->k - k < step ? p->k - k : step),
+                             p->y + row * p->n + column, (size_t)n);
+    }
+  }
+}
+
+/* Whole cache lines of y, and enough of them: a thread is worth some 10 us. */
+static size_t few_rows_grain(const matmul_f32 *p, size_t threads) {
+  size_t share = ((size_t)p->n / threads + 63) / 64 * 64, least = (65536 / (size_t)(p->k + 1) + 64) / 64 * 64;
+  if (share > FEW_ROWS_COLUMNS) share = FEW_ROWS_COLUMNS;
+  return share > least ? share : least;
+}
+
 void npuc_matmul_f32(const kernel_set *kernels, thread_pool *pool, const matmul_f32 *product, void *scratch) {
+  if (product->m <= FEW_ROWS) {
+    matmul_job few = {.kernels = kernels, .product = product};
+    npuc_parallel_for(pool, (size_t)product->n, few_rows_grain(product, npuc_pool_threads(pool)), few_rows, &few);
+    return;
+  }
   int32_t *offsets = scratch;
   float *zeros = (float *)(void *)((char *)scratch + align64((size_t)product->k * sizeof *offsets));
   for (int64_t k = 0; k < product->k; k++) offsets[k] = (int32_t)k;

@@ -88,13 +88,12 @@ static void matmul_slow(const tensor *a, const tensor *b, tensor *y, int64_t ai,
 }
 
 /* One product of [m, k] by [k, n] at the given first elements. */
-static npuc_status matmul_chain(const eval_context *c, const tensor *a, bool a_transposed, int64_t ai, const tensor *b, int64_t bi,
-                                const matmul_dims *d, float *y, char *memory) {
+static void matmul_chain(const eval_context *c, const tensor *a, bool a_transposed, int64_t ai, const tensor *b, int64_t bi,
+                         const matmul_dims *d, float *y, char *memory) {
   matmul_f32 job = {.m = d->m, .k = d->k, .n = d->n, .y = y};
   job.a = a_transposed ? as_f32(a, ai, d->k, d->m, true, &memory) : as_f32(a, ai, d->m, d->k, false, &memory);
   job.b = as_f32(b, bi, d->k, d->n, false, &memory);
   npuc_matmul_f32(npuc_eval_kernels(c), c->pool, &job, memory);
-  return NPUC_OK;
 }
 
 static bool chain_bytes(const eval_context *c, const matmul_dims *d, bool copies, size_t *out_bytes) {
@@ -104,36 +103,66 @@ static bool chain_bytes(const eval_context *c, const matmul_dims *d, bool copies
   return true;
 }
 
-npuc_status npuc_eval_matmul(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
-  const tensor *a = inputs[0], *b = inputs[1];
-  tensor *y = outputs[0];
+typedef struct matmul_job {
+  const eval_context *c; /* its pool splits each product; NULL: the products are split among threads */
+  const tensor *a, *b;
+  tensor *y;
   matmul_dims d;
-  if (npuc_dtype_kind(y->type) != KIND_FLOAT && !npuc_dtype_is_integer(y->type)) return npuc_eval_unsupported(c, y->type);
-  if (y->bytes == 0) return NPUC_OK;
-  if (!matmul_shape(&a->shape, &b->shape, &d)) {
+  broadcast plan; /* of the leading axes */
+  char *memory;   /* [workers, bytes] */
+  size_t bytes;
+} matmul_job;
+
+/* Units: products. */
+static void products(void *context, size_t begin, size_t end, size_t worker) {
+  const matmul_job *j = context;
+  const matmul_dims *d = &j->d;
+  for (int64_t i = (int64_t)begin; i < (int64_t)end; i++) {
+    int64_t ai, bi;
+    npuc_broadcast_row(&j->plan, i / j->plan.inner, &ai, &bi);
+    ai = (ai + i % j->plan.inner * j->plan.a_step) * d->m * d->k;
+    bi = (bi + i % j->plan.inner * j->plan.b_step) * d->k * d->n;
+    if (!by_f32(j->y->type)) {
+      matmul_slow(j->a, j->b, j->y, ai, bi, i * d->m * d->n, d);
+      continue;
+    }
+    char *rest = j->memory + worker * j->bytes;
+    float *to = j->y->type == DTYPE_F32 ? (float *)j->y->data + i * d->m * d->n : take(&rest, d->m * d->n);
+    matmul_chain(j->c, j->a, false, ai, j->b, bi, d, to, rest);
+    if (j->y->type != DTYPE_F32) npuc_convert_from_f32(to, d->m * d->n, j->y, i * d->m * d->n);
+  }
+}
+
+/* Many products are shared whole, as heads of an attention are; few are split each. */
+static npuc_status run_products(const eval_context *c, matmul_job *j) {
+  const matmul_dims *d = &j->d;
+  size_t count = (size_t)(j->plan.rows * j->plan.inner), threads = npuc_pool_threads(c->pool);
+  eval_context alone = *c;
+  alone.pool = NULL;
+  bool whole = threads > 1 && count >= 2 * threads;
+  if (!whole) threads = 1;
+  j->c = whole ? &alone : c;
+  if (by_f32(j->y->type) && !chain_bytes(j->c, d, j->y->type != DTYPE_F32, &j->bytes)) return too_large(c);
+  j->bytes = (j->bytes + 127) / 64 * 64;
+  void *memory = NULL;
+  NPUC_TRY(npuc_eval_scratch(c, threads * j->bytes, &memory));
+  j->memory = memory;
+  double work = (double)d->m * (double)d->k * (double)d->n;
+  size_t grain = work < 262144.0 ? (size_t)(262144.0 / (work + 1.0)) + 1 : 1; /* some 10 us: less is not worth another thread */
+  npuc_parallel_for(whole ? c->pool : NULL, count, grain, products, j);
+  return NPUC_OK;
+}
+
+npuc_status npuc_eval_matmul(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
+  matmul_job j = {.a = inputs[0], .b = inputs[1], .y = outputs[0]};
+  if (npuc_dtype_kind(j.y->type) != KIND_FLOAT && !npuc_dtype_is_integer(j.y->type)) return npuc_eval_unsupported(c, j.y->type);
+  if (j.y->bytes == 0) return NPUC_OK;
+  if (!matmul_shape(&j.a->shape, &j.b->shape, &j.d)) {
     diag_place place = npuc_eval_place(c);
     return npuc_fail(c->d, NPUC_DIAG_E0605, &place, "the leading dims do not broadcast");
   }
-  broadcast plan = npuc_broadcast_plan(&d.a_batch, &d.b_batch, &d.batch);
-  size_t bytes = 0;
-  void *memory = NULL;
-  if (by_f32(y->type) && !chain_bytes(c, &d, y->type != DTYPE_F32, &bytes)) return too_large(c);
-  NPUC_TRY(npuc_eval_scratch(c, bytes + 64, &memory));
-  for (int64_t i = 0; i < plan.rows * plan.inner; i++) {
-    int64_t ai, bi;
-    npuc_broadcast_row(&plan, i / plan.inner, &ai, &bi);
-    ai = (ai + i % plan.inner * plan.a_step) * d.m * d.k;
-    bi = (bi + i % plan.inner * plan.b_step) * d.k * d.n;
-    if (!by_f32(y->type)) {
-      matmul_slow(a, b, y, ai, bi, i * d.m * d.n, &d);
-      continue;
-    }
-    char *rest = memory;
-    float *to = y->type == DTYPE_F32 ? (float *)y->data + i * d.m * d.n : take(&rest, d.m * d.n);
-    NPUC_TRY(matmul_chain(c, a, false, ai, b, bi, &d, to, rest));
-    if (y->type != DTYPE_F32) npuc_convert_from_f32(to, d.m * d.n, y, i * d.m * d.n);
-  }
-  return NPUC_OK;
+  j.plan = npuc_broadcast_plan(&j.d.a_batch, &j.d.b_batch, &j.d.batch);
+  return run_products(c, &j);
 }
 
 /* -- Gemm -- */
@@ -194,7 +223,7 @@ npuc_status npuc_eval_gemm(const eval_context *c, const tensor *const *inputs, t
     dot_job job = {npuc_eval_kernels(c)->dot_f32, rows, as_f32(b, 0, d.n, d.k, false, &memory), to, (size_t)d.m, (size_t)d.k, (size_t)d.n};
     npuc_parallel_for(c->pool, (job.n + DOT_COLUMNS - 1) / DOT_COLUMNS, 1, dot_body, &job);
   } else {
-    NPUC_TRY(matmul_chain(c, a, g->transA != 0, 0, b, 0, &d, to, memory));
+    matmul_chain(c, a, g->transA != 0, 0, b, 0, &d, to, memory);
   }
   finish(g, bias, to, &y->shape);
   if (y->type != DTYPE_F32) npuc_convert_from_f32(to, d.m * d.n, y, 0);

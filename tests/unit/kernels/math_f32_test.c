@@ -237,6 +237,27 @@ static void compare_dot_f32(const char *name, dot_f32_kernel *fast, dot_f32_kern
   }
 }
 
+/* Strides beyond the columns; every remainder of rows and columns; against ascending fmaf. */
+static void compare_rows_f32(const char *name, rows_f32_kernel *fast, rows_f32_kernel *scalar) {
+  enum { STRIDE = 53, K = 27 };
+  float a[K], b[K * STRIDE], want[STRIDE + GUARD], got[STRIDE + GUARD], chain[STRIDE];
+  uint64_t seed = 52;
+  random_floats(&seed, a, K, 1.0f);
+  random_floats(&seed, b, K * STRIDE, 1.0f);
+  for (size_t k = 0; k <= K; k++) {
+    for (size_t n = 0; n <= STRIDE; n++) {
+      for (size_t c = 0; c < STRIDE + GUARD; c++) want[c] = got[c] = (float)c;
+      for (size_t c = 0; c < n; c++) {
+        chain[c] = (float)c;
+        for (size_t i = 0; i < k; i++) chain[c] = fmaf(a[i], b[i * STRIDE + c], chain[c]);
+      }
+      scalar(a, b, STRIDE, k, want, n);
+      fast(a, b, STRIDE, k, got, n);
+      if (memcmp(want, got, sizeof got) != 0 || memcmp(chain, got, n * sizeof *got) != 0) fail_msg("%s, k %zu, n %zu", name, k, n);
+    }
+  }
+}
+
 static void compare_block_f32(const char *name, block_f32_kernel *fast, block_f32_kernel *scalar) {
   enum { LENGTH = 37 };
   float x[16 * LENGTH], want[16 * LENGTH + GUARD], got[16 * LENGTH + GUARD];

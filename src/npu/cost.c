@@ -73,6 +73,11 @@ static npu_node_cost move_cost(const qnode *n, const npu_arch *arch, const sizes
       cost.instructions = 12 * npuc_layout_blocks(&s->y);
       cost.image_bytes = 512;
       break;
+    case QOP_QNormalize:
+      cost.vector_cycles = npuc_layout_blocks(&s->y) * (3 * pixels(&s->y) + 60) + 60;
+      cost.instructions = (8 + 9 * npuc_layout_blocks(&s->y)) * (1 + pixels(&s->y) / 160);
+      cost.image_bytes = 8 * (s->y.c + 2 * arch->n);
+      break;
     case QOP_Lookup:
       cost.vector_cycles += 256 / arch->n;
       cost.image_bytes = 256;
@@ -119,7 +124,7 @@ npu_node_cost npuc_npu_node_cost(const qgraph *g, size_t node, const npu_arch *a
 /* Whether vector work of the node hides behind the array: not where the next array work needs it at once. */
 static bool stands_in_line(const qnode *n) {
   return n->op == QOP_QAveragePool || n->op == QOP_QGlobalAveragePool || n->op == QOP_MaxPool || n->op == QOP_QSoftmax ||
-         n->op == QOP_Lookup || (n->op == QOP_QConv && npuc_qnode_int(n, QATTR_group, 1) > 1);
+         n->op == QOP_QNormalize || n->op == QOP_Lookup || (n->op == QOP_QConv && npuc_qnode_int(n, QATTR_group, 1) > 1);
 }
 
 static uint64_t table_bytes(const qgraph *g) {

@@ -143,6 +143,7 @@ static void plan_lives(lowering *s) {
       (void)npuc_npu_layout_of(s->g, &s->program->arch, n->outputs[0], &l);
       for (int i = 0; i < MAX_TEMPORARIES; i++) entry->temporaries[i] = add_buffer(s, npuc_layout_bytes(&l), position, position);
     }
+    if (n->op == QOP_QNormalize) entry->temporaries[0] = add_buffer(s, s->program->arch.n, position, position);
   }
 }
 
@@ -257,6 +258,9 @@ static void emit_node(lowering *s, const lower_entry *entry) {
       break;
     case QOP_QSoftmax:
       npuc_lower_softmax(s, entry);
+      break;
+    case QOP_QNormalize:
+      npuc_lower_normalize_rows(s, entry);
       break;
     case QOP_Concat:
       npuc_lower_concat(s, entry);

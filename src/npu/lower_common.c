@@ -58,9 +58,12 @@ void npuc_lower_scalar_parameters(lowering *s, clamp_attributes c, int64_t m, in
   npuc_emit_config(&s->e, QUEUE_VECTOR, &in);
 }
 
-void npuc_lower_lane_parameters(lowering *s, clamp_attributes c, uint64_t address) {
+void npuc_lower_lane_parameters(lowering *s, clamp_attributes c, uint64_t address) { npuc_lower_row_parameters(s, c, address, 0); }
+
+void npuc_lower_row_parameters(lowering *s, clamp_attributes c, uint64_t address, int64_t count) {
   instr in = parameters(c);
   in.f[NPU_VPAR_per_lane] = 1;
+  in.f[NPU_VPAR_bias] = count;
   in.f[NPU_VPAR_addr] = (int64_t)address;
   npuc_emit_lane_parameters(&s->e, &in);
 }

@@ -2,6 +2,7 @@
 /* Parameter images: what a node needs in the scratchpad beside its tensors. Layouts by operator, one block of lanes after another:
  *
  *   QConv, QGemm   [blocks] lane parameters of 8N bytes;  depthwise: then [taps][blocks] rows of N weights
+ *   QNormalize     the same, with N lanes more: a group may begin in the middle of a block
  *   Lookup         256 bytes;   QSoftmax: 512 bytes */
 #include <string.h>
 
@@ -22,6 +23,8 @@ uint64_t npuc_lower_image_bytes(const qgraph *g, const npu_arch *arch, const qno
       const qtensor *w = &g->tensors[n->inputs[1]];
       return is_depthwise(n) ? bytes + blocks * arch->n * (uint64_t)(w->dims[2] * w->dims[3]) : bytes;
     }
+    case QOP_QNormalize:
+      return 8 * (uint64_t)(npuc_qtensor_elements(&g->tensors[n->inputs[1]]) + 2 * (int64_t)arch->n);
     case QOP_Lookup:
       return 256;
     case QOP_QSoftmax:
@@ -35,9 +38,10 @@ static void put_u32(uint8_t *out_bytes, uint32_t v) {
   for (int i = 0; i < 4; i++) out_bytes[i] = (uint8_t)(v >> 8 * i & 255);
 }
 
-static void fill_lanes(const qgraph *g, const qnode *n, uint8_t *out_bytes) {
-  const qtensor *bias = &g->tensors[n->inputs[2]], *m = &g->tensors[n->inputs[3]], *s = &g->tensors[n->inputs[4]];
-  int64_t channels = g->tensors[n->inputs[1]].dims[0];
+/* `first` is the index of the bias, before M and s. */
+static void fill_lanes(const qgraph *g, const qnode *n, int32_t first, uint8_t *out_bytes) {
+  const qtensor *bias = &g->tensors[n->inputs[first]], *m = &g->tensors[n->inputs[first + 1]], *s = &g->tensors[n->inputs[first + 2]];
+  int64_t channels = npuc_qtensor_elements(bias);
   /* Lanes without a channel keep zeros: M = 0 makes them the zero point. */
   for (int64_t c = 0; c < channels; c++) {
     uint8_t *lane = out_bytes + 8 * c;
@@ -62,8 +66,11 @@ void npuc_lower_image_fill(const qgraph *g, const npu_arch *arch, const qnode *n
   switch (n->op) {
     case QOP_QConv:
     case QOP_QGemm:
-      fill_lanes(g, n, out_bytes);
+      fill_lanes(g, n, 2, out_bytes);
       if (is_depthwise(n)) fill_depthwise(g, arch, n, out_bytes + blocks_of(g, arch, n) * 8 * arch->n);
+      break;
+    case QOP_QNormalize:
+      fill_lanes(g, n, 1, out_bytes);
       break;
     case QOP_Lookup:
       memcpy(out_bytes, g->tensors[n->inputs[1]].data, 256);

@@ -72,6 +72,8 @@ typedef struct clamp_attributes {
 clamp_attributes npuc_lower_clamp(const qnode *n);
 void npuc_lower_scalar_parameters(lowering *s, clamp_attributes c, int64_t m, int64_t mb, int64_t shift);
 void npuc_lower_lane_parameters(lowering *s, clamp_attributes c, uint64_t address);
+/* The same for VNRM, which multiplies by `count`. */
+void npuc_lower_row_parameters(lowering *s, clamp_attributes c, uint64_t address, int64_t count);
 /* Drains a chunk of accumulators into block `b` of y. */
 void npuc_lower_drain(lowering *s, const placed *y, uint32_t b, const pixel_chunk *chunk, uint32_t acc);
 /* Walks `bytes` of dense memory as pixels of N bytes: calls back with offset, nx, ny, lanes, row pitch. */
@@ -90,6 +92,7 @@ void npuc_lower_max_pool(lowering *s, const lower_entry *entry);
 void npuc_lower_binary(lowering *s, const lower_entry *entry);
 void npuc_lower_unary(lowering *s, const lower_entry *entry);
 void npuc_lower_softmax(lowering *s, const lower_entry *entry);
+void npuc_lower_normalize_rows(lowering *s, const lower_entry *entry);
 void npuc_lower_concat(lowering *s, const lower_entry *entry);
 void npuc_lower_split(lowering *s, const lower_entry *entry);
 void npuc_lower_slice(lowering *s, const lower_entry *entry);

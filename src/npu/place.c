@@ -153,6 +153,7 @@ static bool has_16bit_multipliers(const question *q) {
       first = 2, count = 2;
       break;
     case QOP_QMul:
+    case QOP_QNormalize:
       first = 2;
       break;
     default:
@@ -244,6 +245,28 @@ static bool is_along_channels(const question *q) {
   const qtensor *x = input(q, 0);
   int64_t axis = npuc_qnode_int(q->n, QATTR_axis, -1);
   return (axis < 0 ? axis + x->rank : axis) == channel_axis(x);
+}
+
+bool npuc_npu_normalizes_pixels(const qnode *n, const layout *x) {
+  int64_t pixels = (int64_t)x->h * x->w, apart = x->order == LAYOUT_CHANNELS_FIRST ? pixels : 1;
+  return npuc_qnode_int(n, QATTR_count, 0) == x->c && npuc_qnode_int(n, QATTR_inner, 0) == apart &&
+         npuc_qnode_int(n, QATTR_repeat, 0) == apart;
+}
+
+/* Parameters for each channel, and rows that are the channels of pixels or whole channels. */
+static bool normalizes_channels(const question *q) {
+  layout x;
+  if (!npuc_npu_layout_of(q->g, q->arch, q->n->inputs[0], &x) || npuc_qtensor_elements(input(q, 1)) != x.c) return false;
+  if (npuc_npu_normalizes_pixels(q->n, &x)) return true;
+  int64_t count = npuc_qnode_int(q->n, QATTR_count, 0), pixels = (int64_t)x.h * x.w, channels = count / pixels;
+  return x.order == LAYOUT_CHANNELS_FIRST && npuc_qnode_int(q->n, QATTR_inner, 0) == 1 && npuc_qnode_int(q->n, QATTR_repeat, 0) == pixels &&
+         channels > 0 && channels * pixels == count && x.c % channels == 0;
+}
+
+/* What VROW's fields hold, epsilon in at most 256 additions. */
+static bool has_short_rows(const question *q) {
+  int64_t count = npuc_qnode_int(q->n, QATTR_count, 1);
+  return count <= UINT16_MAX && npuc_qnode_int(q->n, QATTR_epsilon, 0) / count < INT64_C(1) << 40;
 }
 
 static bool has_few_rows(const question *q) {
@@ -362,7 +385,16 @@ static const predicate softmax_rules[] = {DTYPES,
                                           END};
 static const predicate logsoftmax_rules[] = {{"has_hardware", has_hardware, "the vector unit has no logarithm"}, END};
 static const predicate normalize_rules[] = {
-    {"has_hardware", has_hardware, "sums over rows and their roots are not lowered to the vector unit yet"}, END};
+    DTYPES,
+    LAYOUTS,
+    COMPUTED,
+    CONSTANTS,
+    NATURAL,
+    MULTIPLIERS,
+    {"normalizes_channels", normalizes_channels, "rows other than the channels of a pixel or whole channels"},
+    {"has_short_rows", has_short_rows, "a row has more than 65535 elements, or epsilon is very large beside the input's step"},
+    FITS,
+    END};
 static const predicate transpose_rules[] = {{"has_hardware", has_hardware, "there is no transposing path for activations"}, END};
 static const predicate gather_rules[] = {{"has_hardware", has_hardware, "there is no indexed access"}, END};
 static const predicate argmax_rules[] = {{"has_hardware", has_hardware, "there is no reduction to an index"}, END};

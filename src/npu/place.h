@@ -12,6 +12,8 @@
  * the tensor before it (the bytes do not move). false when there is none. */
 bool npuc_npu_layout_of(const qgraph *g, const npu_arch *arch, int32_t tensor, layout *out_layout);
 /* Reshape, Flatten, Squeeze, Unsqueeze, Identity: the output is another name of the input's bytes. */
+/* A QNormalize of x, of this layout, whose rows are the channels of pixels; else they are groups of channels. */
+bool npuc_npu_normalizes_pixels(const qnode *n, const layout *x);
 bool npuc_npu_is_alias(const qgraph *g, const npu_arch *arch, size_t node);
 
 /* true: NPU. *out_reason is a static sentence in either case. */

@@ -5,6 +5,7 @@
 
 #include "ir/attributes.h"
 #include "npu/from_ir.h"
+#include "quant/plan.h"
 #include "quant/unary.h"
 
 struct npu_placer {
@@ -102,10 +103,10 @@ static const struct {
     {OP_REDUCESUM, {QOP_QGlobalAveragePool, 1, 2}},
     {OP_SOFTMAX, {QOP_QSoftmax, 1, 2}},
     {OP_LOGSOFTMAX, {QOP_QLogSoftmax, 1, 4}},
-    {OP_LAYERNORMALIZATION, {QOP_QNormalize, 1, 3}},
-    {OP_RMSNORMALIZATION, {QOP_QNormalize, 1, 3}},
-    {OP_GROUPNORMALIZATION, {QOP_QNormalize, 1, 3}},
-    {OP_INSTANCENORMALIZATION, {QOP_QNormalize, 1, 3}},
+    {OP_LAYERNORMALIZATION, {QOP_QNormalize, 1, 2}},
+    {OP_RMSNORMALIZATION, {QOP_QNormalize, 1, 2}},
+    {OP_GROUPNORMALIZATION, {QOP_QNormalize, 1, 2}},
+    {OP_INSTANCENORMALIZATION, {QOP_QNormalize, 1, 2}},
     {OP_MAXPOOL, {QOP_MaxPool, 1, 0}},
     {OP_CONCAT, {QOP_Concat, -1, 0}},
     {OP_PAD, {QOP_Pad, 1, 0}},
@@ -122,7 +123,23 @@ static const struct {
     {OP_ARGMAX, {QOP_ArgMax, 1, 0}},
 };
 
+/* The input that a multiplication or division by one number scales; -1: it is another one. */
+static int32_t scaled_input(const node *n) {
+  if (!node_is(n, OP_MUL) && !node_is(n, OP_DIV)) return -1;
+  for (int32_t i = 0; i < (node_is(n, OP_DIV) ? 1 : 2); i++) {
+    const value *x = n->inputs[i], *factor = n->inputs[1 - i];
+    if (!x->constant && factor->constant && npuc_tensor_elements(factor->constant) == 1 &&
+        npuc_shape_equal(&x->shape, &n->outputs[0]->shape))
+      return i;
+  }
+  return -1;
+}
+
 static bool sketch_of(const node *n, sketch *out) {
+  if (scaled_input(n) >= 0) {
+    *out = (sketch){QOP_Requantize, 1, 2};
+    return true;
+  }
   for (size_t i = 0; i < sizeof sketches / sizeof sketches[0]; i++) {
     if (n->op->id != sketches[i].from) continue;
     *out = sketches[i].to;
@@ -182,6 +199,13 @@ static int32_t weights_of(painter *p, const node *n) {
   return stand_in(p, DTYPE_I8, 2, (const int64_t[]){transposed ? before : last, transposed ? last : before});
 }
 
+/* What quantization will write; epsilon is not known before the scales are. */
+static void add_normal(painter *p, const normal_shape *s, qattr *list, int32_t *count) {
+  const int64_t numbers[] = {s->count, 1, s->repeat, s->centre};
+  for (int i = 0; i < 4; i++)
+    list[(*count)++] = (qattr){(qattr_key)(QATTR_count + i), npuc_arena_copy(p->a, &numbers[i], sizeof numbers[i]), 1};
+}
+
 static int32_t paint(painter *p, const node *n) {
   sketch s;
   if (!sketch_of(n, &s) || n->n_inputs < s.features) return -1;
@@ -190,12 +214,19 @@ static int32_t paint(painter *p, const node *n) {
   qattr list[8];
   for (int32_t i = 0; i < s.features; i++) {
     if (!n->inputs[i]) return -1;
-    inputs[count++] = feature(p, n->inputs[i]);
+    inputs[count++] = feature(p, n->inputs[scaled_input(n) == 1 ? 1 : i]);
   }
   bool multiplies = s.op == QOP_QConv || s.op == QOP_QGemm;
   if (multiplies) {
     inputs[count++] = weights_of(p, n);
     for (int i = 0; i < 3; i++) inputs[count++] = stand_in_scalar(p, i == 2 ? DTYPE_U8 : DTYPE_I32);
+  }
+  if (s.op == QOP_QNormalize) {
+    normal_shape normal = {0};
+    const char *reason = NULL;
+    if (!npuc_shape_is_static(&n->inputs[0]->shape) || !npuc_plan_normal_shape(n, &normal, &reason)) return -1;
+    add_normal(p, &normal, list, &n_attributes);
+    inputs[count++] = stand_in(p, DTYPE_I32, 1, &normal.parameters);
   }
   for (int32_t i = 0; i < s.parameters; i++) inputs[count++] = stand_in_scalar(p, DTYPE_I32);
   for (int32_t i = 0; i < n->n_outputs; i++) {

@@ -65,6 +65,22 @@ static const struct {
           "{ a = GroupNormalization <num_groups=2> (x, g, o)  b = InstanceNormalization (x, g, o)  c = LayerNormalization (x, h)  d = "
           "RMSNormalization (x, h) }",
      NULL, NULL},
+    {"rows of several blocks, more of them than the row file has entries",
+     HEAD
+     "f (float[1,400,20] x) => (float[1,400,20] a, float[1,400,20] b, float[1,400,20] c) <float[20] g = "
+     "{0.702,0.883,1.641,1.477,0.641,1.840,1.149,1.544,1.582,1.387,1.852,-0.533,1.312,1.530,-1.589,0.833,-1.909,0.850,1.515,1.928}, "
+     "float[20] o = "
+     "{-0.416,0.922,-0.186,0.860,-0.743,-0.973,0.936,-0.508,0.190,0.588,-0.846,0.393,-0.480,0.797,0.665,-0.549,-0.776,0.375,0.664,-0.778}, "
+     "float k = {0.0001}> { a = LayerNormalization (x, g, o)  b = RMSNormalization (x, g)  s = Mul (x, k)  c = LayerNormalization (s, g) }",
+     NULL, NULL},
+    {"groups across blocks",
+     HEAD "f (float[1,24,14,13] x) => (float[1,24,14,13] a, float[1,24,14,13] b, float[1,24,14,13] c) <float[24] g = "
+          "{1.760,1.235,1.204,-1.555,1.390,1.471,1.253,-1.656,-1.880,-0.848,-1.016,1.030,-1.489,1.936,-1.076,1.269,-1.278,0.808,1.222,1."
+          "355,1.912,1.227,1.122,-1.308}, float[24] o = "
+          "{0.786,0.458,-0.805,-0.177,0.181,0.798,-0.032,0.070,0.453,0.250,0.797,0.344,0.167,0.527,-0.657,0.712,0.703,0.474,0.312,0.421,0."
+          "258,-0.900,-0.977,0.432}> { a = GroupNormalization <num_groups=2> (x, g, o)  b = InstanceNormalization (x, g, o)  c = "
+          "GroupNormalization <num_groups=1> (x, g, o) }",
+     NULL, NULL},
     {"functions of one number",
      HEAD "f (" IMAGE ") => (float[1,4,6,5] a, float[1,4,6,5] b, float[1,4,6,5] c, float[1,4,6,5] d) "
           "<float root = {1.41421356}, float one = {1}, float half = {0.5}> "

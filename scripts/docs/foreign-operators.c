@@ -19,6 +19,10 @@ static void print_conditions(const char *when) {
     if (c != when) printf(", ");
     if (c[0] == '!') {
       printf("without input %.*s", (int)n - 1, c + 1);
+    } else if (memchr(c, ':', n)) {
+      printf("input %.*s is %.*s", (int)strcspn(c, ":"), c, (int)(n - strcspn(c, ":") - 1), c + strcspn(c, ":") + 1);
+    } else if (c[n - 1] == '!') {
+      printf("without `%.*s`", (int)n - 1, c);
     } else if (memchr(c, '=', n)) {
       bool optional = c[n - 1] == '?';
       printf("`%.*s`%s", (int)(n - optional), c, optional ? " or absent" : "");

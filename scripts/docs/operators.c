@@ -39,13 +39,14 @@ static void print_default(const attr_field *f) {
     case ATTR_TENSOR:
     case ATTR_GRAPH:
     case ATTR_STRINGS:
+    case ATTR_TYPE:
       printf("optional");
       break;
   }
 }
 
 static void print_attributes(const op_def *op) {
-  static const char *const kinds[] = {"int", "float", "string", "ints", "floats", "tensor", "strings", "graph"};
+  static const char *const kinds[] = {"int", "float", "string", "ints", "floats", "tensor", "strings", "graph", "type"};
   if (op->n_attributes == 0) return;
   printf("\nAttributes:\n\n");
   for (int32_t i = 0; i < op->n_attributes; i++) {
@@ -57,7 +58,8 @@ static void print_attributes(const op_def *op) {
 }
 
 static void print_traits(unsigned traits) {
-  static const char *const names[] = {"commutative", "elementwise", "moves data", "monotone", "integer module", "dims follow from data"};
+  static const char *const names[] = {"commutative",    "elementwise",           "moves data",    "monotone",
+                                      "integer module", "dims follow from data", "takes strings", "takes sequences and optionals"};
   const char *separator = "\nTraits: ";
   for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
     if (!(traits & (1u << i))) continue;

@@ -32,23 +32,41 @@ void npuc_buffer_pool_destroy(buffer_pool *p) {
 
 size_t npuc_buffer_pool_bytes(const buffer_pool *p) { return p->total; }
 
-/* The smallest free buffer that holds `bytes`, or a new one; NULL when out of memory. */
+static pool_buffer *add_buffer(buffer_pool *p) {
+  if (p->n == p->capacity) {
+    p->capacity = p->capacity ? 2 * p->capacity : 16;
+    p->buffers = npuc_xrealloc(p->buffers, p->capacity * sizeof *p->buffers);
+  }
+  p->buffers[p->n] = (pool_buffer){0};
+  return &p->buffers[p->n++];
+}
+
+static bool fill_buffer(buffer_pool *p, pool_buffer *b, size_t bytes) {
+  b->memory = npuc_buffer_create(bytes);
+  b->bytes = b->memory ? bytes : 0;
+  p->total += b->bytes;
+  return b->memory != NULL;
+}
+
+/* The smallest free buffer that holds `bytes`; else the largest free one is replaced, with some room to spare, so that a value which grows from turn to turn does not leave a
+ * buffer of each size behind; else a new one. NULL when out of memory. */
 static void *take(buffer_pool *p, size_t bytes) {
-  pool_buffer *best = NULL;
+  pool_buffer *best = NULL, *small = NULL;
   for (size_t i = 0; i < p->n; i++) {
     pool_buffer *b = &p->buffers[i];
-    if (!b->taken && b->bytes >= bytes && (!best || b->bytes < best->bytes)) best = b;
+    if (b->taken) continue;
+    if (b->bytes >= bytes) {
+      if (!best || b->bytes < best->bytes) best = b;
+    } else if (!small || b->bytes > small->bytes) {
+      small = b;
+    }
   }
   if (!best) {
-    void *memory = npuc_buffer_create(bytes);
-    if (!memory) return NULL;
-    if (p->n == p->capacity) {
-      p->capacity = p->capacity ? 2 * p->capacity : 16;
-      p->buffers = npuc_xrealloc(p->buffers, p->capacity * sizeof *p->buffers);
-    }
-    best = &p->buffers[p->n++];
-    *best = (pool_buffer){.memory = memory, .bytes = bytes};
-    p->total += bytes;
+    best = small ? small : add_buffer(p);
+    npuc_buffer_destroy(best->memory);
+    p->total -= best->bytes;
+    size_t spare = best->memory && bytes < SIZE_MAX / 2 ? bytes / 8 : 0;
+    if (!fill_buffer(p, best, bytes + spare) && !(spare && fill_buffer(p, best, bytes))) return NULL;
   }
   best->taken = true;
   return best->memory;
@@ -79,7 +97,7 @@ static tensor *slot(const walker *w, const value *v) { return &w->plan->values[v
 static npuc_status allocate(walker *w, const value *v, tensor *t) {
   diag_place place = {.node = w->node->name, .op = w->node->op->type};
   int64_t n;
-  if (!npuc_shape_elements(&t->shape, &n) || !npuc_dtype_bytes(t->type, n, &t->bytes)) {
+  if (!npuc_shape_elements(&t->shape, &n) || !npuc_dtype_memory(t->type, n, &t->bytes)) {
     return npuc_fail_memory(w->d, &place, SIZE_MAX, "value \"%s\", whose size cannot be addressed", v->name);
   }
   t->data = NULL;
@@ -140,7 +158,8 @@ static npuc_status run_node(walker *w) {
   c.allocate_user = w;
   NPUC_TRY(n->op->eval(&c, inputs, outputs));
   for (int32_t i = 0; i < n->n_outputs; i++) {
-    if (n->outputs[i] && w->r->show) NPUC_TRY(w->r->show(w->r->user, n->outputs[i], outputs[i]));
+    if (n->outputs[i] && w->r->show && !npuc_dtype_is_reference(outputs[i]->type))
+      NPUC_TRY(w->r->show(w->r->user, n->outputs[i], outputs[i]));
   }
   return NPUC_OK;
 }
@@ -216,7 +235,8 @@ npuc_status npuc_dynamic_run(diag *d, const dynamic_run *r, exec_plan *plan, con
   give_all_back(r->pool);
   place_known(&w, inputs);
   npuc_status status = NPUC_OK;
-  for (size_t i = 0; i < g->n_inputs && status == NPUC_OK && r->show; i++) status = r->show(r->user, g->inputs[i], &inputs[i]);
+  for (size_t i = 0; i < g->n_inputs && status == NPUC_OK && r->show; i++)
+    if (!npuc_dtype_is_reference(inputs[i].type)) status = r->show(r->user, g->inputs[i], &inputs[i]);
   for (w.node = g->first; w.node && status == NPUC_OK; w.node = w.node->next) {
     npuc_arena_reset(w.scratch);
     status = run_node(&w);

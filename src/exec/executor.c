@@ -9,6 +9,7 @@
 
 #include "base/limit.h"
 #include "exec/dynamic.h"
+#include "exec/heap.h"
 #include "kernels/kernels.h"
 
 /* What one thread runs a plan in. */
@@ -31,9 +32,12 @@ struct executor {
   const exec_plan *latest; /* of the last good run */
   exec_lane *lanes;        /* [threads of the pool]; the first is used where threads share the nodes of one plan */
   size_t n_lanes;
-  shape *shapes;      /* [graph->n_inputs]: of the run being started */
-  tensor *whole;      /* [graph->n_inputs]: a batch's inputs, aligned */
-  buffer_pool *pool;  /* of runs whose shapes depend on data */
+  shape *shapes;  /* [graph->n_inputs]: of the run being started */
+  tensor *whole;  /* [graph->n_inputs]: a batch's inputs, aligned */
+  run_heap *heap; /* what references name; a body's is that of the executor around it */
+  bool owns_heap;
+  tensor *kept;      /* [graph->n_inputs]: the inputs of the run, those that hold references copied to the heap; NULL: no input holds any */
+  buffer_pool *pool; /* of runs whose shapes depend on data */
   executor ***bodies; /* by node id: an executor for each of the node's bodies, or NULL */
   void **aligned;     /* [graph->n_inputs]: copy of an input that came at an odd address */
   size_t *aligned_bytes;
@@ -44,7 +48,7 @@ static npuc_status out_of_memory(diag *d, size_t bytes, const char *what) { retu
 /* -- create -- */
 
 static bool is_aligned(const tensor *t) {
-  size_t bytes = npuc_dtype_bits(t->type) / 8;
+  size_t bytes = npuc_dtype_width(t->type);
   return bytes < 2 || (uintptr_t)t->data % bytes == 0;
 }
 
@@ -78,13 +82,15 @@ static npuc_status prepare_node(executor *e, diag *d, const node *n) {
 }
 
 /* Bodies are graphs like any other, with executors of their own, which keep plans and memory from one run to the next. Nobody looks at their values. */
+static npuc_status create(diag *d, const graph *g, const exec_options *options, run_heap *heap, executor **out_executor);
+
 static npuc_status prepare_bodies(executor *e, diag *d, const node *n) {
   size_t count = 0;
   while (npuc_node_body(n, (int32_t)count)) count++;
   if (count == 0) return NPUC_OK;
   const exec_options options = {.pool = e->options.pool};
   executor **bodies = e->bodies[n->id] = npuc_xcalloc(count + 1, sizeof(executor *));
-  for (size_t i = 0; i < count; i++) NPUC_TRY(npuc_executor_create(d, npuc_node_body(n, (int32_t)i), &options, &bodies[i]));
+  for (size_t i = 0; i < count; i++) NPUC_TRY(create(d, npuc_node_body(n, (int32_t)i), &options, e->heap, &bodies[i]));
   return NPUC_OK;
 }
 
@@ -100,9 +106,20 @@ static npuc_status prepare_graph(executor *e, diag *d) {
   return NPUC_OK;
 }
 
-npuc_status npuc_executor_create(diag *d, const graph *g, const exec_options *options, executor **out_executor) {
+/* Where the caller gives references, they are copied: the caller's may go before the outputs do. */
+static bool takes_references(const graph *g) {
+  for (size_t i = 0; i < g->n_inputs; i++) {
+    if (npuc_dtype_is_reference(g->inputs[i]->type)) return true;
+  }
+  return false;
+}
+
+static npuc_status create(diag *d, const graph *g, const exec_options *options, run_heap *heap, executor **out_executor) {
   executor *e = npuc_xcalloc(1, sizeof *e);
   e->graph = g;
+  e->heap = heap ? heap : npuc_run_heap_create();
+  e->owns_heap = !heap;
+  if (!heap && takes_references(g)) e->kept = npuc_xcalloc(g->n_inputs + 1, sizeof *e->kept);
   if (options) e->options = *options;
   e->constants = npuc_xcalloc((size_t)g->next_value_id + 1, sizeof *e->constants);
   e->owned = npuc_xcalloc((size_t)g->next_value_id + 1, sizeof *e->owned);
@@ -122,6 +139,19 @@ npuc_status npuc_executor_create(diag *d, const graph *g, const exec_options *op
     npuc_executor_destroy(e);
   }
   return status;
+}
+
+static npuc_status check_port(diag *d, const value *v, const char *what) {
+  if (!npuc_dtype_is_reference(v->type)) return NPUC_OK;
+  diag_place place = {.part = v->owner->name, .node = v->name};
+  return npuc_fail(d, NPUC_DIAG_E0606, &place, "the %s \"%s\" is %s", what, v->name, npuc_dtype_name(v->type));
+}
+
+npuc_status npuc_executor_create(diag *d, const graph *g, const exec_options *options, executor **out_executor) {
+  bool checks = !options || !options->takes_references;
+  for (size_t i = 0; checks && i < g->n_inputs; i++) NPUC_TRY(check_port(d, g->inputs[i], "input"));
+  for (size_t i = 0; checks && i < g->n_outputs; i++) NPUC_TRY(check_port(d, g->outputs[i], "output"));
+  return create(d, g, options, NULL, out_executor);
 }
 
 void npuc_executor_destroy(executor *e) {
@@ -144,6 +174,8 @@ void npuc_executor_destroy(executor *e) {
   }
   free(e->lanes);
   npuc_buffer_pool_destroy(e->pool);
+  if (e->owns_heap) npuc_run_heap_destroy(e->heap);
+  free(e->kept);
   free(e->constants);
   free(e->owned);
   free(e->prepared);
@@ -297,7 +329,8 @@ static void *grow_scratch(void *user, size_t bytes) {
 }
 
 static npuc_status show(const executor *e, const exec_plan *p, const value *v) {
-  return e->options.observe ? e->options.observe(e->options.user, v, &p->values[v->id].tensor) : NPUC_OK;
+  return e->options.observe && !npuc_dtype_is_reference(v->type) ? e->options.observe(e->options.user, v, &p->values[v->id].tensor)
+                                                                 : NPUC_OK;
 }
 
 static npuc_status run_body(const eval_context *c, int32_t body, const tensor *inputs, tensor *results) {
@@ -306,8 +339,15 @@ static npuc_status run_body(const eval_context *c, int32_t body, const tensor *i
 }
 
 static eval_context context_of(const executor *e, exec_lane *l, thread_pool *pool, diag *d) {
-  return (eval_context){
-      .d = d, .pool = pool, .scratch = grow_scratch, .user = l, .kernels = &e->kernels, .run_body = run_body, .body_user = e};
+  return (eval_context){.d = d,
+                        .pool = pool,
+                        .scratch = grow_scratch,
+                        .user = l,
+                        .kernels = &e->kernels,
+                        .run_body = run_body,
+                        .body_user = e,
+                        .keep = npuc_run_heap_take,
+                        .keep_user = e->heap};
 }
 
 static npuc_status run_step(const executor *e, exec_lane *l, thread_pool *pool, diag *d, const exec_plan *p, const exec_step *s) {
@@ -442,16 +482,28 @@ static npuc_status run_samples(executor *e, diag *d, const exec_plan *p, const t
   return (npuc_status)atomic_load(&b.status);
 }
 
+static npuc_status keep_references(executor *e, diag *d, const tensor **io_inputs) {
+  if (!e->kept) return NPUC_OK;
+  for (size_t i = 0; i < e->graph->n_inputs; i++) {
+    e->kept[i] = (*io_inputs)[i];
+    if (npuc_dtype_is_reference(e->kept[i].type)) NPUC_TRY(npuc_run_heap_copy(d, e->heap, &(*io_inputs)[i], &e->kept[i]));
+  }
+  *io_inputs = e->kept;
+  return NPUC_OK;
+}
+
 npuc_status npuc_executor_run(executor *e, diag *d, const tensor *inputs, tensor *out_outputs) {
   const graph *g = e->graph;
   exec_plan *p;
   e->latest = NULL;
+  if (e->owns_heap) npuc_run_heap_reset(e->heap);
   for (size_t i = 0; i < g->n_inputs; i++) {
     NPUC_TRY(check_input(e, d, inputs, i));
     e->shapes[i] = (shape){.rank = inputs[i].shape.rank};
     memcpy(e->shapes[i].dims, inputs[i].shape.dims, (size_t)inputs[i].shape.rank * sizeof(dim));
   }
   NPUC_TRY(plan_for(e, d, &p));
+  NPUC_TRY(keep_references(e, d, &inputs));
   if (p->dynamic) return run_dynamic(e, d, p, inputs, out_outputs);
   if (p->samples) return run_samples(e, d, p, inputs, out_outputs);
   NPUC_TRY(reserve(e->lanes, d, p->memory_bytes));

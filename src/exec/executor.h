@@ -16,6 +16,8 @@ typedef struct exec_options {
   void *user;
   /* Called after each step with its number (npuc_executor_step) and the clock before and behind it. NULL: no time is taken. Nothing else changes. */
   void (*on_step)(void *user, size_t step, double start, double end);
+  /* The caller knows strings, sequences and optionals (tensor/reference.h): a graph's inputs and outputs may be such. Observers are shown tensors of numbers alone. */
+  bool takes_references;
   bool keep_all; /* every intermediate stays readable through npuc_executor_value until the next run */
 } exec_options;
 

@@ -57,7 +57,7 @@ static npuc_status size_value(planner *p, exec_value *v, const value *of, const 
   }
   v->value = of;
   v->tensor = (tensor){.type = f->type, .shape = f->shape};
-  if (!npuc_shape_elements(&f->shape, &n) || !npuc_dtype_bytes(f->type, n, &v->tensor.bytes)) {
+  if (!npuc_shape_elements(&f->shape, &n) || !npuc_dtype_memory(f->type, n, &v->tensor.bytes)) {
     return npuc_fail_memory(p->d, &place, SIZE_MAX, "value \"%s\", whose size cannot be addressed", of->name);
   }
   return NPUC_OK;

@@ -115,7 +115,7 @@ static int64_t node_bytes(const batch_view *b, const node *n) {
     const value *v = i < n->n_inputs ? n->inputs[i] : n->outputs[0];
     if (!v || is_constant(b, v)) continue;
     size_t bytes;
-    if (!npuc_shape_elements(&b->facts[v->id].shape, &elements) || !npuc_dtype_bytes(b->facts[v->id].type, elements, &bytes))
+    if (!npuc_shape_elements(&b->facts[v->id].shape, &elements) || !npuc_dtype_memory(b->facts[v->id].type, elements, &bytes))
       return INT64_MAX / 2;
     total += (int64_t)bytes;
   }

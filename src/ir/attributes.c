@@ -45,6 +45,9 @@ void npuc_attributes_default(const op_def *op, void *attributes) {
       case ATTR_GRAPH:
         *(graph **)at = NULL;
         break;
+      case ATTR_TYPE:
+        *(dtype *)at = DTYPE_NONE;
+        break;
       case ATTR_STRINGS:
         *(string_list *)at = (string_list){0};
         break;
@@ -88,6 +91,9 @@ static void clone_field(module *to, const attr_field *f, const void *from, void 
       *(graph **)at = g ? npuc_graph_clone_body(to, g) : NULL;
       break;
     }
+    case ATTR_TYPE:
+      *(dtype *)at = *(const dtype *)from;
+      break;
     case ATTR_STRINGS: {
       const string_list *l = from;
       string_list copy = {NPUC_NEW_ARRAY(a, (size_t)l->count, const char *), l->count};
@@ -143,6 +149,8 @@ static bool equal_field(const attr_field *f, const void *a, const void *b) {
     }
     case ATTR_GRAPH: /* bodies are not compared: nodes that have some are told apart */
       return *(graph *const *)a == *(graph *const *)b;
+    case ATTR_TYPE:
+      return *(const dtype *)a == *(const dtype *)b;
     case ATTR_STRINGS:
       return equal_string_lists(a, b);
   }

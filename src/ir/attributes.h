@@ -293,6 +293,39 @@ typedef struct qconv_attributes { /* inputs x, w, bias, M, s */
   int64_t y_dtype; /* ONNX dtype number of y: 2 (u8) or 3 (s8) */
 } qconv_attributes;
 
+/* -- sequences and optionals -- */
+typedef struct sequenceempty_attributes {
+  int64_t dtype;
+} sequenceempty_attributes;
+typedef struct splittosequence_attributes {
+  int64_t axis, keepdims;
+} splittosequence_attributes;
+typedef struct concatfromsequence_attributes {
+  int64_t axis, new_axis;
+} concatfromsequence_attributes;
+typedef struct sequencemap_attributes {
+  graph *body;
+} sequencemap_attributes;
+typedef struct optional_attributes {
+  dtype type; /* of what an empty one would hold */
+} optional_attributes;
+
+/* -- texts -- */
+typedef struct stringnormalizer_attributes {
+  const char *case_change_action; /* NONE, LOWER, UPPER */
+  int64_t is_case_sensitive;
+  const char *locale;
+  string_list stopwords;
+} stringnormalizer_attributes;
+typedef struct stringsplit_attributes {
+  const char *delimiter; /* NULL or "": runs of white space */
+  int64_t maxsplit;      /* below 0: no limit */
+} stringsplit_attributes;
+typedef struct regexfullmatch_attributes {
+  const char *pattern;
+} regexfullmatch_attributes;
+
+/* -- the integer module -- */
 typedef struct qgemm_attributes {
   int64_t x_zero_point, y_zero_point, lo, hi, y_dtype;
 } qgemm_attributes; /* inputs x [R,K], w [N,K], bias, M, s */

@@ -50,7 +50,7 @@ static void constant_from_content(fact *f, arena *scratch) {
   }
   tensor *t = NPUC_NEW(scratch, tensor);
   *t = (tensor){.type = f->type, .shape = f->shape};
-  bool sized = npuc_dtype_bytes(f->type, n, &t->bytes);
+  bool sized = npuc_dtype_memory(f->type, n, &t->bytes);
   assert(sized);
   (void)sized;
   t->data = aligned(scratch, t->bytes);
@@ -85,7 +85,7 @@ static bool outputs_are_small(const node *n, const fact *outputs) {
     int64_t elements;
     size_t bytes;
     if (!n->outputs[i]) continue;
-    if (!npuc_shape_elements(&outputs[i].shape, &elements) || !npuc_dtype_bytes(outputs[i].type, elements, &bytes)) return false;
+    if (!npuc_shape_elements(&outputs[i].shape, &elements) || !npuc_dtype_memory(outputs[i].type, elements, &bytes)) return false;
     if (bytes > MAX_EVALUATED_BYTES - total) return false;
     total += bytes;
   }
@@ -103,7 +103,7 @@ static void evaluate(arena *scratch, const node *n, const fact *const *inputs, f
     out[i] = &results[i];
     if (!n->outputs[i]) continue;
     results[i] = (tensor){.type = outputs[i].type, .shape = outputs[i].shape};
-    bool sized = npuc_dtype_bytes(outputs[i].type, npuc_tensor_elements(&results[i]), &results[i].bytes);
+    bool sized = npuc_dtype_memory(outputs[i].type, npuc_tensor_elements(&results[i]), &results[i].bytes);
     assert(sized);
     (void)sized;
     results[i].data = aligned(scratch, results[i].bytes);
@@ -115,11 +115,24 @@ static void evaluate(arena *scratch, const node *n, const fact *const *inputs, f
   }
 }
 
+/* Texts and lists go where the operator says that it takes them, or moves what it is given. */
+static npuc_status check_references(diag *d, const node *n, const fact *const *inputs) {
+  for (int32_t i = 0; i < n->n_inputs; i++) {
+    dtype type = inputs && inputs[i] ? inputs[i]->type : DTYPE_NONE;
+    unsigned wanted = npuc_dtype_is_list(type) ? TRAIT_TAKES_LISTS : TRAIT_TAKES_TEXT | TRAIT_MOVES_DATA;
+    if (!npuc_dtype_is_reference(type) || n->op->traits & wanted) continue;
+    diag_place place = {.part = n->owner->name, .node = n->name, .op = n->op->type};
+    return npuc_fail(d, NPUC_DIAG_E0442, &place, "input %d is %s, which %s does not take", (int)i, npuc_dtype_name(type), n->op->type);
+  }
+  return NPUC_OK;
+}
+
 npuc_status npuc_infer_outputs(diag *d, module *m, arena *scratch, const node *n, const fact *const *inputs, fact *outputs) {
   for (int32_t i = 0; i < n->n_outputs; i++) outputs[i] = (fact){.type = DTYPE_NONE, .shape = SHAPE_UNKNOWN};
   /* Inference and evaluation rely on what these find, and files are inferred before they are verified. */
   NPUC_TRY(npuc_node_check_arity(d, n));
   if (n->op->verify) NPUC_TRY(n->op->verify(d, n));
+  NPUC_TRY(check_references(d, n, inputs));
   if (!n->op->infer) return NPUC_OK;
   infer_context c = {.d = d, .module = m, .scratch = scratch, .node = n, .inputs = inputs, .outputs = outputs};
   NPUC_TRY(n->op->infer(&c));

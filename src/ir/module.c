@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ir/internal.h"
+#include "tensor/reference.h"
 
 module *npuc_module_create(void) {
   arena *a = npuc_arena_create();
@@ -38,7 +39,10 @@ void npuc_module_keep_blob(module *m, blob *b) {
 const tensor *npuc_module_tensor(module *m, const tensor *t, bool copy) {
   tensor *kept = NPUC_NEW(m->arena, tensor);
   *kept = *t;
-  if (t->owner)
+  if (npuc_dtype_is_reference(t->type) && t->bytes) { /* counted bytes do not keep what they refer to */
+    if (copy || t->owner) kept->data = npuc_references_copy(m->arena, t);
+    kept->owner = NULL;
+  } else if (t->owner)
     npuc_module_keep_blob(m, t->owner);
   else if (copy && t->bytes)
     kept->data = npuc_arena_copy(m->arena, t->data, t->bytes);

@@ -37,7 +37,8 @@ typedef enum attr_kind {
   ATTR_FLOATS,  /* float_list */
   ATTR_TENSOR,  /* const tensor *, NULL when absent */
   ATTR_STRINGS, /* string_list */
-  ATTR_GRAPH    /* graph *, a body (ir/graph.h), NULL when absent */
+  ATTR_GRAPH,   /* graph *, a body (ir/graph.h), NULL when absent */
+  ATTR_TYPE     /* dtype, NONE when absent */
 } attr_kind;
 
 typedef struct attr_field {
@@ -90,6 +91,9 @@ typedef struct eval_context {
   /* Runs the node's body on body->n_inputs tensors; results borrow memory until its next run. NULL: nothing runs bodies. */
   npuc_status (*run_body)(const struct eval_context *c, int32_t body, const tensor *inputs, tensor *results);
   const void *body_user;
+  /* Memory that lives until the executor's next run, for what references name (tensor/reference.h), 64-byte aligned; NULL when out of memory. NULL itself: nothing is kept. */
+  void *(*keep)(void *user, size_t bytes);
+  void *keep_user;
 } eval_context;
 
 /* Inputs NULL where omitted; outputs have type, shape and data set; outputs with data NULL and bytes 0 are omitted or empty. Deterministic;
@@ -107,7 +111,9 @@ typedef enum op_trait {
   TRAIT_MOVES_DATA = 1 << 2,  /* output elements are input elements (Reshape, Transpose, Slice, Concat ...) */
   TRAIT_MONOTONE = 1 << 3,    /* non-decreasing per element */
   TRAIT_INTEGER = 1 << 4,     /* of the integer module */
-  TRAIT_DATA_SHAPE = 1 << 5   /* the outputs' dims follow from the inputs' elements: eval asks for its memory (npuc_eval_allocate) */
+  TRAIT_DATA_SHAPE = 1 << 5,  /* the outputs' dims follow from the inputs' elements: eval asks for its memory (npuc_eval_allocate) */
+  TRAIT_TAKES_TEXT = 1 << 6,  /* inputs may be strings; so they may where data is moved */
+  TRAIT_TAKES_LISTS = 1 << 7  /* inputs may be sequences and optionals */
 } op_trait;
 
 typedef struct op_port {

@@ -42,7 +42,8 @@ typedef enum text_kind {
   TEXT_FLOATS,
   TEXT_STRINGS,
   TEXT_TENSOR,
-  TEXT_GRAPH
+  TEXT_GRAPH,
+  TEXT_TYPE
 } text_kind;
 
 /* name = literal, or name : kind = @reference. Which members are set follows from the kind; count is the length of a list. An empty list without a
@@ -59,6 +60,7 @@ typedef struct text_attribute {
   const char *const *strings;
   size_t count;
   const tensor *t;
+  dtype type;
   const struct text_cursor *graph; /* where the graph begins: read once the values around it are known */
   uint32_t line, column;
 } text_attribute;

@@ -111,8 +111,7 @@ static declaration read_declaration(reader *r) {
   declaration d = {.shape = SHAPE_UNKNOWN};
   bool quoted = npuc_text_peek(t) == '"';
   const char *word = npuc_text_name(t);
-  dtype type;
-  if (!quoted && word && npuc_text_dtype(word, &type)) {
+  if (!quoted && word && npuc_text_is_type(t, word)) {
     d.typed = true;
     npuc_text_type(t, r->m, word, &d.type, &d.shape);
     word = npuc_text_name(t);
@@ -224,6 +223,10 @@ static bool set_attribute(reader *r, const attr_field *f, const text_attribute *
     }
     case ATTR_GRAPH: /* read_bodies */
       return at->kind == TEXT_GRAPH;
+    case ATTR_TYPE:
+      if (at->kind != TEXT_TYPE) return false;
+      *(dtype *)field = at->type;
+      return true;
     case ATTR_TENSOR:
       if (at->kind != TEXT_TENSOR) return false;
       *(const tensor **)field = at->t;

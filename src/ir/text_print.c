@@ -9,6 +9,7 @@
 #include "ir/name_scope.h"
 #include "ir/op.h"
 #include "ir/text_read.h"
+#include "tensor/reference.h"
 
 typedef struct writer {
   char *bytes;
@@ -43,14 +44,16 @@ static void put_unsigned(writer *w, uint64_t v) {
   put_bytes(w, text, (size_t)n);
 }
 
-static void put_quoted(writer *w, const char *text) {
+static void put_quoted_span(writer *w, const char *text, size_t n) {
   put(w, "\"");
-  for (; *text; text++) {
-    if (*text == '"' || *text == '\\') put(w, "\\");
-    put_bytes(w, text, 1);
+  for (size_t i = 0; i < n; i++) {
+    if (text[i] == '"' || text[i] == '\\') put(w, "\\");
+    put_bytes(w, &text[i], 1);
   }
   put(w, "\"");
 }
+
+static void put_quoted(writer *w, const char *text) { put_quoted_span(w, text, strlen(text)); }
 
 static bool is_identifier(const char *s) {
   bool letters = false;
@@ -123,7 +126,10 @@ static void put_double(writer *w, double x) {
 
 static void put_element(writer *w, const tensor *t, int64_t i) {
   const char *bytes = t->data;
-  if (t->type == DTYPE_F32) {
+  if (t->type == DTYPE_STRING) {
+    text_span text = npuc_tensor_text(t, i);
+    put_quoted_span(w, text.bytes, text.n);
+  } else if (t->type == DTYPE_F32) {
     put_float(w, (float)npuc_tensor_get(t, i));
   } else if (t->type == DTYPE_F64) {
     put_double(w, npuc_tensor_get(t, i));
@@ -146,7 +152,14 @@ static void put_element(writer *w, const tensor *t, int64_t i) {
 
 /* -- types and tensors -- */
 
+/* float[2,N]; float[] where the rank is not known. Of what a sequence holds, no shape is known. */
 static void put_type(writer *w, const module *m, dtype type, const shape *s) {
+  if (npuc_dtype_is_list(type)) {
+    put(w, npuc_dtype_is_optional(type) ? "optional(" : "seq(");
+    put_type(w, m, npuc_dtype_item(type), &SHAPE_UNKNOWN);
+    put(w, ")");
+    return;
+  }
   put(w, npuc_text_dtype_name(type));
   if (s->rank == 0) return;
   put(w, "[");
@@ -166,9 +179,18 @@ static int64_t most_elements(const writer *w) {
   return w->options.max_elements == 0 ? 16 : w->options.max_elements < 0 ? INT64_MAX : w->options.max_elements;
 }
 
+/* The syntax has no way to write a byte of value 0. */
+static bool is_printable(const tensor *t) {
+  for (int64_t i = 0; t->type == DTYPE_STRING && i < npuc_tensor_elements(t); i++) {
+    text_span text = npuc_tensor_text(t, i);
+    if (memchr(text.bytes, 0, text.n)) return false;
+  }
+  return true;
+}
+
 static void put_tensor_data(writer *w, const tensor *t) {
   int64_t n = npuc_tensor_elements(t);
-  if (n > most_elements(w)) {
+  if (n > most_elements(w) || !is_printable(t)) {
     put(w, "{...}");
     return;
   }
@@ -211,6 +233,8 @@ static bool is_default(const attr_field *f, const void *at) {
       return *(const tensor *const *)at == NULL;
     case ATTR_GRAPH:
       return *(graph *const *)at == NULL;
+    case ATTR_TYPE:
+      return *(const dtype *)at == DTYPE_NONE;
     case ATTR_STRINGS:
       return ((const string_list *)at)->count == 0;
   }
@@ -275,6 +299,10 @@ static void put_attribute(writer *w, const node *n, const attr_field *f, const v
       put(w, "]");
       break;
     }
+    case ATTR_TYPE:
+      put(w, ": type_proto = ");
+      put_type(w, NULL, *(const dtype *)at, &SHAPE_UNKNOWN);
+      break;
     case ATTR_GRAPH:
       put_body(w, n, *(graph *const *)at);
       break;

@@ -51,6 +51,8 @@ typedef struct text_list {
 } text_list;
 void *npuc_text_append(text_cursor *t, text_list *list, size_t element_bytes);
 bool npuc_text_dtype(const char *name, dtype *out_type);
+/* Whether `word`, which was just read, begins a type. */
+bool npuc_text_is_type(text_cursor *t, const char *word);
 const char *npuc_text_dtype_name(dtype type);
 /* Dims that are names become symbols of `m`; with m NULL they are a failure. */
 void npuc_text_type(text_cursor *t, module *m, const char *type_name, dtype *out_type, shape *out_shape);

@@ -2,7 +2,7 @@
 /* The grammar that models and functions share: types, tensors, attributes, nodes, functions, read into plain structs that know nothing of
  * the op table.
  *
- *   type      float | float[] (rank unknown) | float[N,3,?,"odd name"]
+ *   type      float | float[] (rank unknown) | float[N,3,?,"odd name"] | seq(type) | optional(type)
  *   tensor    type name? =? { element, ... }      16-bit and 8-bit floats: integers are bit patterns, 1.5 is a value
  *   attribute name (: kind)? = literal | [literal, ...] | tensor | graph | @parameter
  *   node      [label]? outputs = domain.Type <attributes>? (inputs) <attributes>?
@@ -12,6 +12,7 @@
 
 #include "ir/text_read.h"
 #include "tensor/minifloat.h"
+#include "tensor/reference.h"
 
 void *npuc_text_append(text_cursor *t, text_list *list, size_t element_bytes) {
   list->items = npuc_arena_grow(t->a, list->items, list->count, list->count + 1, element_bytes, &list->capacity);
@@ -45,9 +46,32 @@ static dim read_dim(text_cursor *t, module *m) {
   return d;
 }
 
+bool npuc_text_is_type(text_cursor *t, const char *word) {
+  dtype type;
+  if (npuc_text_dtype(word, &type)) return true;
+  return npuc_text_peek(t) == '(' && (strcmp(word, "seq") == 0 || strcmp(word, "optional") == 0);
+}
+
+/* seq(type) or optional(type), behind the word: no shape is kept of what lies inside. */
+static void read_list_type(text_cursor *t, module *m, const char *word, dtype *out_type, shape *out_shape) {
+  bool optional = strcmp(word, "optional") == 0;
+  npuc_text_expect(t, '(');
+  const char *inner = npuc_text_identifier(t);
+  if (inner && npuc_text_peek(t) == '(' && (!optional || strcmp(inner, "seq") != 0))
+    npuc_text_fail(t, NPUC_DIAG_E0420, "values of type %s(%s(...)) are not read", word, inner);
+  if (npuc_text_ok(t)) npuc_text_type(t, m, inner, out_type, out_shape);
+  npuc_text_expect(t, ')');
+  *out_type = optional ? npuc_dtype_optional(*out_type) : npuc_dtype_sequence(*out_type);
+  *out_shape = (shape){.rank = 1, .dims = {DIM_UNKNOWN}};
+}
+
 void npuc_text_type(text_cursor *t, module *m, const char *type_name, dtype *out_type, shape *out_shape) {
   *out_type = DTYPE_NONE;
   *out_shape = SHAPE_SCALAR;
+  if (type_name && !npuc_text_dtype(type_name, out_type) && npuc_text_is_type(t, type_name)) {
+    read_list_type(t, m, type_name, out_type, out_shape);
+    return;
+  }
   if (!type_name || !npuc_text_dtype(type_name, out_type)) {
     npuc_text_fail(t, NPUC_DIAG_E0420, "expected an element type, found %s", type_name ? type_name : "none");
     return;
@@ -95,8 +119,14 @@ static bool set_integer(tensor *data, int64_t index, const literal *l) {
   return true;
 }
 
-static bool set_element(tensor *data, int64_t index, const literal *l) {
+static bool set_element(text_cursor *t, tensor *data, int64_t index, const literal *l) {
   assert(data->data); /* it has elements */
+  if (data->type == DTYPE_STRING) {
+    text_span text = {l->text, strlen(l->text)};
+    if (l->kind == LITERAL_STRING && text.n)
+      npuc_reference_set(data, index, npuc_text_place(npuc_arena_alloc(t->a, npuc_text_bytes(text.n)), text));
+    return l->kind == LITERAL_STRING;
+  }
   if (l->kind == LITERAL_STRING || l->kind == LITERAL_NONE) return false;
   if (npuc_dtype_kind(data->type) != KIND_FLOAT) return set_integer(data, index, l);
   if (data->type == DTYPE_F32) {
@@ -118,10 +148,9 @@ static bool set_element(tensor *data, int64_t index, const literal *l) {
 static tensor *make_tensor(text_cursor *t, dtype type, const shape *s, int64_t *out_elements) {
   tensor *data = NPUC_NEW(t->a, tensor);
   *data = (tensor){.type = type, .shape = *s};
-  dtype_kind kind = npuc_dtype_kind(type);
-  if (kind == KIND_STRING || kind == KIND_COMPLEX) {
+  if (npuc_dtype_kind(type) == KIND_COMPLEX || npuc_dtype_is_list(type)) {
     npuc_text_fail(t, NPUC_DIAG_E0402, "constants of type %s are not read", npuc_dtype_name(type));
-  } else if (!npuc_shape_elements(s, out_elements) || !npuc_dtype_bytes(type, *out_elements, &data->bytes)) {
+  } else if (!npuc_shape_elements(s, out_elements) || !npuc_dtype_memory(type, *out_elements, &data->bytes)) {
     npuc_text_fail(t, NPUC_DIAG_E0420, "a constant needs a shape of numbers that can be addressed");
   } else if (*out_elements > t->end - t->next) {
     npuc_text_fail(t, NPUC_DIAG_E0420, "the constant wants %lld elements, and the text is shorter than that", (long long)*out_elements);
@@ -144,7 +173,7 @@ const tensor *npuc_text_tensor_data(text_cursor *t, dtype type, const shape *s) 
   do {
     literal l = npuc_text_literal(t);
     if (npuc_text_ok(t) && i >= n) npuc_text_fail(t, NPUC_DIAG_E0420, "the constant has more than its %lld elements", (long long)n);
-    if (npuc_text_ok(t) && !set_element(data, i++, &l)) npuc_text_fail(t, NPUC_DIAG_E0420, "%s is no %s", l.text, npuc_dtype_name(type));
+    if (npuc_text_ok(t) && !set_element(t, data, i++, &l)) npuc_text_fail(t, NPUC_DIAG_E0420, "%s is no %s", l.text, npuc_dtype_name(type));
   } while (npuc_text_ok(t) && npuc_text_take(t, ','));
   npuc_text_expect(t, '}');
   if (i < n) npuc_text_fail(t, NPUC_DIAG_E0420, "the constant has %lld of its %lld elements", (long long)i, (long long)n);
@@ -154,8 +183,8 @@ const tensor *npuc_text_tensor_data(text_cursor *t, dtype type, const shape *s) 
 /* -- attributes -- */
 
 static text_kind kind_of_name(const char *name) {
-  static const char *const names[] = {NULL, "int", "float", "string", "ints", "floats", "strings", "tensor", "graph"};
-  for (int k = TEXT_INT; k <= (int)TEXT_GRAPH; k++) {
+  static const char *const names[] = {NULL, "int", "float", "string", "ints", "floats", "strings", "tensor", "graph", "type_proto"};
+  for (int k = TEXT_INT; k <= (int)TEXT_TYPE; k++) {
     if (strcmp(names[k], name) == 0) return (text_kind)k;
   }
   return TEXT_UNTYPED;
@@ -233,6 +262,11 @@ static void read_graph_attribute(text_cursor *t, const text_cursor *begin, text_
   skip_balanced(t, '{', '}');
 }
 
+static void read_type_attribute(text_cursor *t, text_attribute *at) {
+  shape ignored;
+  npuc_text_type(t, NULL, npuc_text_identifier(t), &at->type, &ignored);
+}
+
 static void read_single(text_cursor *t, text_attribute *at) {
   dtype type;
   char c = npuc_text_peek(t);
@@ -287,6 +321,8 @@ text_attribute npuc_text_attribute(text_cursor *t, const char *name) {
   if (npuc_text_take(t, '@')) {
     at.reference = npuc_text_identifier(t);
     if (!at.reference) npuc_text_fail(t, NPUC_DIAG_E0420, "expected the name of an attribute parameter after '@'");
+  } else if (at.kind == TEXT_TYPE) {
+    read_type_attribute(t, &at);
   } else if (npuc_text_take(t, '[')) {
     read_list(t, &at);
   } else {

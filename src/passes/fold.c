@@ -34,7 +34,7 @@ static bool outputs_are_bounded(const node *n, size_t input_bytes) {
     int64_t elements;
     size_t bytes;
     if (!n->outputs[i]) continue;
-    if (!npuc_shape_elements(&n->outputs[i]->shape, &elements) || !npuc_dtype_bytes(n->outputs[i]->type, elements, &bytes)) return false;
+    if (!npuc_shape_elements(&n->outputs[i]->shape, &elements) || !npuc_dtype_memory(n->outputs[i]->type, elements, &bytes)) return false;
     if (__builtin_add_overflow(total, bytes, &total)) return false;
   }
   return total <= MAX_GROWTH_BYTES || total - MAX_GROWTH_BYTES <= input_bytes;

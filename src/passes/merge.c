@@ -48,6 +48,7 @@ static uint64_t hash_tensor(uint64_t hash, const tensor *t) {
   if (!t) return hash;
   hash = mix(hash, &t->type, sizeof t->type);
   hash = mix(hash, t->shape.dims, (size_t)t->shape.rank * sizeof(dim));
+  if (npuc_dtype_is_reference(t->type)) return hash; /* addresses mean nothing */
   return t->bytes <= MAX_COMPARED_BYTES ? mix(hash, t->data, t->bytes) : hash;
 }
 
@@ -69,6 +70,8 @@ static uint64_t hash_attribute(uint64_t hash, const attr_field *f, const void *a
       return hash_tensor(hash, *(const tensor *const *)at);
     case ATTR_GRAPH:
       return hash;
+    case ATTR_TYPE:
+      return mix(hash, at, sizeof(dtype));
     case ATTR_STRINGS: {
       const string_list *l = at;
       for (int32_t i = 0; i < l->count; i++) hash = mix(hash, l->values[i], strlen(l->values[i]) + 1);

@@ -38,7 +38,7 @@ static json_t *content_json(const tensor *t) {
   return list;
 }
 
-static bool is_small(const tensor *t) { return t->data && t->type != DTYPE_STRING && npuc_tensor_elements(t) <= SHOWN_ELEMENTS; }
+static bool is_small(const tensor *t) { return t->data && !npuc_dtype_is_reference(t->type) && npuc_tensor_elements(t) <= SHOWN_ELEMENTS; }
 
 static void set_quant(json_t *o, const quant *q) {
   int64_t n = npuc_tensor_elements(&q->scale);
@@ -110,6 +110,10 @@ static json_t *attribute_json(const module *m, const attr_field *f, const char *
     case ATTR_GRAPH: {
       const graph *body = *(graph *const *)(const void *)at;
       return body ? npuc_json_text(body->name) : NULL;
+    }
+    case ATTR_TYPE: {
+      dtype type = *(const dtype *)(const void *)at;
+      return type == DTYPE_NONE ? NULL : npuc_json_text(npuc_dtype_name(type));
     }
     case ATTR_STRINGS:
       return strings_json((const string_list *)(const void *)at);

@@ -16,6 +16,24 @@ static const dtype_info table[DTYPE_END] = {
 #undef DTYPE
 };
 
+static const char *const list_names[][DTYPE_END] = {
+#define DTYPE(id, text, onnx, bits, kind) [onnx] = "seq(" text ")",
+    {
+#include "tensor/dtype.def"
+    },
+#undef DTYPE
+#define DTYPE(id, text, onnx, bits, kind) [onnx] = "optional(" text ")",
+    {
+#include "tensor/dtype.def"
+    },
+#undef DTYPE
+#define DTYPE(id, text, onnx, bits, kind) [onnx] = "optional(seq(" text "))",
+    {
+#include "tensor/dtype.def"
+    },
+#undef DTYPE
+};
+
 /* Spellings beside the table's own: ONNX text ("float", "double"), numpy-like short names, GGUF's and PyTorch's. */
 static const struct {
   const char *text;
@@ -29,11 +47,17 @@ static const struct {
 };
 
 static const dtype_info *info(dtype type) {
-  static const dtype_info none = {"unknown", 0, KIND_NONE};
+  static const dtype_info none = {"unknown", 0, KIND_NONE}, list = {"list", 0, KIND_LIST};
+  if (npuc_dtype_is_list(type)) return info(npuc_dtype_element(type))->kind == KIND_NONE ? &none : &list;
   return (int)type > 0 && (int)type < (int)DTYPE_END && table[type].name ? &table[type] : &none;
 }
 
-const char *npuc_dtype_name(dtype type) { return info(type)->name; }
+const char *npuc_dtype_name(dtype type) {
+  const dtype_info *t = info(type);
+  if (t->kind != KIND_LIST) return t->name;
+  int form = !npuc_dtype_is_optional(type) ? 0 : npuc_dtype_is_list(npuc_dtype_item(type)) ? 2 : 1;
+  return list_names[form][npuc_dtype_element(type)];
+}
 
 bool npuc_dtype_parse(const char *text, dtype *out_type) {
   for (int t = 1; t < (int)DTYPE_END; t++) {
@@ -88,3 +112,14 @@ bool npuc_dtype_bytes(dtype type, int64_t n, size_t *out_bytes) {
   *out_bytes = (size_t)bytes;
   return true;
 }
+
+enum { REFERENCE_BYTES = 8 };
+
+bool npuc_dtype_memory(dtype type, int64_t n, size_t *out_bytes) {
+  if (!npuc_dtype_is_reference(type) || info(type)->kind == KIND_NONE) return npuc_dtype_bytes(type, n, out_bytes);
+  if (n < 0 || (uint64_t)n > SIZE_MAX / 2 / REFERENCE_BYTES) return false;
+  *out_bytes = (size_t)n * REFERENCE_BYTES;
+  return true;
+}
+
+size_t npuc_dtype_width(dtype type) { return npuc_dtype_is_reference(type) ? REFERENCE_BYTES : npuc_dtype_bits(type) / 8; }

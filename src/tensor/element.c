@@ -65,6 +65,7 @@ double npuc_tensor_get(const tensor *t, int64_t index) {
     memcpy(&f, element_at(t, index, 32), sizeof f);
     return (double)f;
   }
+  if (npuc_dtype_is_reference(t->type)) return 0.0;
   uint64_t raw = load_bits(t, index);
   switch (npuc_dtype_kind(t->type)) {
     case KIND_INT:
@@ -87,6 +88,7 @@ static int64_t int_of_double(double x) {
 }
 
 int64_t npuc_tensor_get_int(const tensor *t, int64_t index) {
+  if (npuc_dtype_is_reference(t->type)) return 0;
   uint64_t raw = load_bits(t, index);
   switch (npuc_dtype_kind(t->type)) {
     case KIND_INT:
@@ -130,6 +132,7 @@ static void store_saturated(tensor *t, int64_t index, double value) {
 }
 
 void npuc_tensor_set(tensor *t, int64_t index, double value) {
+  if (npuc_dtype_is_reference(t->type)) return;
   switch (npuc_dtype_kind(t->type)) {
     case KIND_INT:
     case KIND_UINT:
@@ -145,6 +148,7 @@ void npuc_tensor_set(tensor *t, int64_t index, double value) {
 }
 
 void npuc_tensor_set_int(tensor *t, int64_t index, int64_t value) {
+  if (npuc_dtype_is_reference(t->type)) return;
   int64_t lo, hi;
   switch (npuc_dtype_kind(t->type)) {
     case KIND_INT:

@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "base/limit.h"
+#include "tensor/reference.h"
 
 npuc_status npuc_tensor_create(diag *d, dtype type, const shape *s, tensor *out_tensor) {
   int64_t n;
   size_t bytes;
-  if (!npuc_shape_elements(s, &n) || !npuc_dtype_bytes(type, n, &bytes)) {
+  if (!npuc_shape_elements(s, &n) || !npuc_dtype_memory(type, n, &bytes)) {
     return npuc_fail(d, NPUC_DIAG_E0401, NULL, "a %s tensor of rank %d has no size that can be addressed", npuc_dtype_name(type),
                      (int)s->rank);
   }
@@ -62,6 +63,7 @@ bool npuc_tensor_equal(const tensor *a, const tensor *b) {
     if (a->shape.dims[i] != b->shape.dims[i]) return false;
   }
   if (a->data == b->data) return a->bytes == b->bytes;
+  if (npuc_dtype_is_reference(a->type)) return npuc_references_equal(a, b);
   if (npuc_dtype_bits(a->type) < 8) return equal_packed(a, b);
   return a->bytes == b->bytes && (a->bytes == 0 || memcmp(a->data, b->data, a->bytes) == 0);
 }

@@ -41,13 +41,13 @@ int64_t npuc_tensor_elements(const tensor *t);
 /* The same content at a 64-byte aligned address: another reference to the same bytes when they lie so already, else an owned copy. */
 npuc_status npuc_tensor_align(diag *d, const tensor *t, tensor *out_tensor) NPUC_MUST_USE;
 /* Element as a double / int64, any dtype (4-bit too), any alignment. index in elements. Floats convert by truncation for get_int
- * (saturating, NaN is 0). Complex numbers give their real part; uint64 above INT64_MAX wraps in get_int. */
+ * (saturating, NaN is 0). References give 0, and setting them to a number does nothing. Complex numbers give their real part; uint64 above INT64_MAX wraps in get_int. */
 double npuc_tensor_get(const tensor *t, int64_t index);
 int64_t npuc_tensor_get_int(const tensor *t, int64_t index);
 /* Rounds half to even, saturates for integers. */
 void npuc_tensor_set(tensor *t, int64_t index, double value);
 void npuc_tensor_set_int(tensor *t, int64_t index, int64_t value);
-bool npuc_tensor_equal(const tensor *a, const tensor *b); /* type, shape, bytes */
+bool npuc_tensor_equal(const tensor *a, const tensor *b); /* type, shape, bytes; what references name */
 /* Small helpers that build owned 1-D (or scalar, n < 0 gives a scalar from values[0]) tensors. */
 npuc_status npuc_tensor_of_ints(diag *d, dtype type, const int64_t *values, int64_t n, tensor *out_tensor) NPUC_MUST_USE;
 npuc_status npuc_tensor_of_floats(diag *d, dtype type, const double *values, int64_t n, tensor *out_tensor) NPUC_MUST_USE;

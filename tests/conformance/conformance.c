@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs recorded ONNX cases: FOLDER/.../CASE/{model.onnx, test_data_set_N/{input,output}_K.pb}. Each model is imported, run by the executor on
- * the recorded inputs and compared with the recorded outputs; then written, read again and run again, which must give the same bytes.
+ * the recorded inputs and compared with the recorded outputs. Then it is written as ONNX, read again and run again, and printed as text, parsed and run again, which
+ * must both give the same bytes.
  *
  *   usage: npuc-conformance LIST FOLDER...            compare with LIST: exit 1 when a case's result is not the listed one
  *          npuc-conformance --write LIST FOLDER...    write LIST
@@ -20,7 +21,10 @@
 
 #include "conformance/recorded.h"
 #include "exec/executor.h"
+#include "exec/heap.h"
 #include "import/onnx/onnx.h"
+#include "ir/text.h"
+#include "tensor/reference.h"
 
 enum { MOST_PORTS = 64, REASON = 600, SECONDS = 60 };
 
@@ -79,16 +83,29 @@ static bool is_random(const graph *g) {
   return false;
 }
 
-static bool compare(verdict *v, size_t index, const tensor *got, const tensor *wanted, const tolerance *t, bool values) {
+static bool compare_header(verdict *v, size_t index, const tensor *got, const tensor *wanted) {
   if (got->type != wanted->type)
     return failed(v, "wrong output %zu is %s, %s recorded", index, npuc_dtype_name(got->type), npuc_dtype_name(wanted->type));
-  if (!npuc_shape_equal(&got->shape, &wanted->shape)) {
-    char text[2][160];
-    return failed(v, "wrong output %zu has shape %s, %s recorded", index, npuc_recorded_shape(&got->shape, text[0], sizeof text[0]),
-                  npuc_recorded_shape(&wanted->shape, text[1], sizeof text[1]));
-  }
+  if (npuc_shape_equal(&got->shape, &wanted->shape)) return true;
+  char text[2][160];
+  return failed(v, "wrong output %zu has shape %s, %s recorded", index, npuc_recorded_shape(&got->shape, text[0], sizeof text[0]),
+                npuc_recorded_shape(&wanted->shape, text[1], sizeof text[1]));
+}
+
+static bool compare(verdict *v, size_t index, const tensor *got, const tensor *wanted, const tolerance *t, bool values) {
+  if (!compare_header(v, index, got, wanted)) return false;
   bool exact = npuc_dtype_kind(got->type) != KIND_FLOAT && npuc_dtype_kind(got->type) != KIND_COMPLEX;
   for (int64_t i = 0; values && i < npuc_tensor_elements(got); i++) {
+    if (npuc_dtype_is_list(got->type)) {
+      if (!compare(v, index, npuc_tensor_item(got, i), npuc_tensor_item(wanted, i), t, values)) return false;
+      continue;
+    }
+    if (got->type == DTYPE_STRING) {
+      text_span a = npuc_tensor_text(got, i), b = npuc_tensor_text(wanted, i);
+      if (npuc_text_compare(a, b) != 0)
+        return failed(v, "wrong output %zu, element %lld is \"%.60s\", \"%.60s\" recorded", index, (long long)i, a.bytes, b.bytes);
+      continue;
+    }
     bool same = exact ? npuc_tensor_get_int(got, i) == npuc_tensor_get_int(wanted, i)
                       : same_number(npuc_tensor_get(got, i), npuc_tensor_get(wanted, i), t->rtol, t->atol);
     if (!same)
@@ -108,15 +125,16 @@ static bool compare_set(verdict *v, const graph *g, const tensor *outputs, recor
 }
 
 /* Runs every data set on a module; with `t` NULL results need not be right, they are kept in `results` ([sets, outputs]) all the same. */
-static bool run_module(verdict *v, const module *m, const char *folder, const tolerance *t, tensor *results, size_t *out_count) {
+static bool run_module(verdict *v, const module *m, const char *folder, const tolerance *t, run_heap *heap, tensor *results,
+                       size_t *out_count) {
   diag *d = npuc_diag_create(NULL, NULL);
   const graph *g = m->graphs[0];
   executor *e;
-  if (npuc_executor_create(d, g, NULL, &e) != NPUC_OK) return failed_by(v, d);
+  if (npuc_executor_create(d, g, &(exec_options){.takes_references = true}, &e) != NPUC_OK) return failed_by(v, d);
   size_t count = 0, sets = 0;
   for (;; sets++) {
     recorded_set set;
-    npuc_status status = npuc_recorded_read(d, folder, sets, &set);
+    npuc_status status = npuc_recorded_read(d, folder, g, sets, &set);
     if (status != NPUC_OK) return failed_by(v, d);
     if (set.n_inputs == 0 && set.n_outputs == 0) break;
     if (set.n_inputs != g->n_inputs) return failed(v, "wrong %zu inputs recorded, the model has %zu", set.n_inputs, g->n_inputs);
@@ -126,8 +144,7 @@ static bool run_module(verdict *v, const module *m, const char *folder, const to
     if (npuc_executor_run(e, d, set.inputs, outputs) != NPUC_OK) return failed_by(v, d);
     if (t && !compare_set(v, g, outputs, &set, t)) return false;
     for (size_t i = 0; i < g->n_outputs; i++, count++) {
-      if (npuc_tensor_create(d, outputs[i].type, &outputs[i].shape, &results[count]) != NPUC_OK) return failed_by(v, d);
-      if (outputs[i].bytes) memcpy(results[count].data, outputs[i].data, outputs[i].bytes);
+      if (npuc_run_heap_copy(d, heap, &outputs[i], &results[count]) != NPUC_OK) return failed_by(v, d);
     }
     npuc_recorded_release(&set);
   }
@@ -137,25 +154,53 @@ static bool run_module(verdict *v, const module *m, const char *folder, const to
   return sets ? true : failed(v, "none the case has no recorded data");
 }
 
+static bool same_again(verdict *v, const module *again, const conformance_case *c, run_heap *heap, const tensor *first, size_t n,
+                       const char *what) {
+  tensor second[MOST_PORTS];
+  size_t n_second;
+  if (!run_module(v, again, c->folder, NULL, heap, second, &n_second)) return false;
+  for (size_t i = 0; i < n; i++) {
+    if (n_second != n || !npuc_tensor_equal(&first[i], &second[i]))
+      return failed(v, "wrong the %s model gives another output %zu", what, i);
+  }
+  return true;
+}
+
+static bool check_written(verdict *v, diag *d, const module *m, const conformance_case *c, const char *copy, run_heap *heap,
+                          const tensor *first, size_t n) {
+  module *again;
+  if (npuc_onnx_write(d, m, copy, NULL) != NPUC_OK || npuc_onnx_read(d, copy, &again) != NPUC_OK) return failed_by(v, d);
+  bool same = same_again(v, again, c, heap, first, n, "written");
+  npuc_module_destroy(again);
+  return same;
+}
+
+static bool check_printed(verdict *v, diag *d, const module *m, const conformance_case *c, run_heap *heap, const tensor *first, size_t n) {
+  static const text_options whole = {.max_elements = -1};
+  module *again;
+  arena *a = npuc_arena_create();
+  const char *text = npuc_module_print(a, m, &whole);
+  if (npuc_module_parse(d, "printed", text, strlen(text), &again) != NPUC_OK || npuc_graph_infer(d, again->graphs[0]) != NPUC_OK)
+    return failed_by(v, d);
+  bool same = same_again(v, again, c, heap, first, n, "printed");
+  npuc_module_destroy(again);
+  npuc_arena_destroy(a);
+  return same;
+}
+
 static bool check_case(verdict *v, const conformance_case *c, const char *copy) {
   diag *d = npuc_diag_create(NULL, NULL);
   arena *a = npuc_arena_create();
-  module *m, *again;
-  tensor first[MOST_PORTS], second[MOST_PORTS];
-  size_t n_first, n_second;
+  run_heap *heap = npuc_run_heap_create();
+  module *m;
+  tensor first[MOST_PORTS];
+  size_t n;
   tolerance t = npuc_recorded_tolerance(c->folder);
   if (npuc_onnx_read(d, npuc_arena_printf(a, "%s/model.onnx", c->folder), &m) != NPUC_OK) return failed_by(v, d);
-  if (!run_module(v, m, c->folder, &t, first, &n_first)) return false;
-  if (npuc_onnx_write(d, m, copy, NULL) != NPUC_OK || npuc_onnx_read(d, copy, &again) != NPUC_OK) return failed_by(v, d);
-  if (!run_module(v, again, c->folder, NULL, second, &n_second)) return false;
-  for (size_t i = 0; i < n_first; i++) {
-    if (n_second != n_first || !npuc_tensor_equal(&first[i], &second[i]))
-      return failed(v, "wrong the written model gives another output %zu", i);
-    npuc_tensor_release(&first[i]);
-    npuc_tensor_release(&second[i]);
-  }
+  if (!run_module(v, m, c->folder, &t, heap, first, &n)) return false;
+  if (!check_written(v, d, m, c, copy, heap, first, n) || !check_printed(v, d, m, c, heap, first, n)) return false;
   npuc_module_destroy(m);
-  npuc_module_destroy(again);
+  npuc_run_heap_destroy(heap);
   npuc_arena_destroy(a);
   npuc_diag_destroy(d);
   return true;

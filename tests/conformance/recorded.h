@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recorded data of ONNX's test cases: TensorProto files. */
+/* The recorded data of ONNX's test cases: files of TensorProto, SequenceProto or OptionalProto, as the model declares its inputs and outputs. */
 #ifndef NPUC_TESTS_CONFORMANCE_RECORDED_H
 #define NPUC_TESTS_CONFORMANCE_RECORDED_H
 
+#include "ir/graph.h"
 #include "tensor/tensor.h"
 
 enum { MOST_RECORDED = 64 };
@@ -14,7 +15,7 @@ typedef struct recorded_set {
 } recorded_set;
 
 /* Data set `index` of a case; without inputs and outputs when there is none. */
-npuc_status npuc_recorded_read(diag *d, const char *folder, size_t index, recorded_set *out_set) NPUC_MUST_USE;
+npuc_status npuc_recorded_read(diag *d, const char *folder, const graph *g, size_t index, recorded_set *out_set) NPUC_MUST_USE;
 void npuc_recorded_release(recorded_set *set);
 
 typedef struct tolerance {

@@ -22,10 +22,20 @@ static bool attribute_is(const onnx_attribute *a, const char *text) {
 
 static bool has_input(const onnx_node *n, long i) { return i < n->n_inputs && n->inputs[i]; }
 
+/* Types of what nodes make are inferred as far as nodes have been read: files list them in order. */
+static bool input_is(onnx_source *s, const onnx_node *n, long i, const char *name) {
+  dtype wanted = DTYPE_NONE;
+  if (!has_input(n, i) || !npuc_dtype_parse(name, &wanted)) return false;
+  value *v = n->inputs[i];
+  if (v->type == DTYPE_NONE && !s->scope->parent && npuc_graph_infer(NULL, s->g) != NPUC_OK) return false;
+  return v->type == wanted;
+}
+
 /* One condition, which may be written into. */
-static bool holds(const onnx_node *n, char *condition) {
+static bool holds(onnx_source *s, const onnx_node *n, char *condition) {
   bool absent = *condition == '!';
-  char *end, *equals = strchr(condition, '='), *last = condition + strlen(condition) - 1;
+  char *end, *equals = strchr(condition, '='), *colon = strchr(condition, ':'), *last = condition + strlen(condition) - 1;
+  if (colon) return input_is(s, n, strtol(condition, NULL, 10), colon + 1);
   long index = strtol(condition + absent, &end, 10);
   if (end != condition + absent && !*end) return has_input(n, index) != absent;
   if (!equals) {
@@ -42,7 +52,7 @@ static bool holds(const onnx_node *n, char *condition) {
 static bool suits(onnx_source *s, const onnx_node *n, const foreign_form *form) {
   char *rest = NULL, *text = npuc_arena_str(s->scratch, form->when);
   for (char *c = strtok_r(text, " ", &rest); c; c = strtok_r(NULL, " ", &rest)) {
-    if (!holds(n, c)) return false;
+    if (!holds(s, n, c)) return false;
   }
   return true;
 }
@@ -119,6 +129,10 @@ static onnx_attribute literal_of(onnx_source *s, const text_attribute *t) {
       break;
     case TEXT_GRAPH: /* no form has one; refused as a graph without a scope */
       a.type = ONNX_GRAPH;
+      break;
+    case TEXT_TYPE:
+      a.type = ONNX_TYPE_PROTO;
+      a.value_type = t->type;
       break;
     case TEXT_INTS:
     case TEXT_UNTYPED:

@@ -10,8 +10,10 @@
  *   3          input 3 is given             !3             it is not
  *   mode=max   the attribute has the value   mode=max?     it has, or is absent
  *   mode!      the attribute is absent
+ *   0:double   input 0 has the type
  *
- * body: ONNX text of a function, opset 28, with the operator's name, inputs, outputs and attributes. */
+ * body: ONNX text of a function, opset 28, with the operator's name, inputs, outputs and attributes. npuc.Inline <graph: graph = @a> (inputs) stands for the nodes
+ * of the graph that the call has as attribute a. */
 typedef struct foreign_form {
   const char *domain, *type, *when, *body;
 } foreign_form;

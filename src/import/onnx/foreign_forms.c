@@ -178,7 +178,37 @@
 #define NBITS_PLAIN "  Y = MatMul (A, turned)\n"
 #define NBITS_BIAS "  product = MatMul (A, turned)\n  Y = Add (product, bias)\n"
 
+/* Query heads in groups of those that share a key head: [B, Hkv, group, L, E]. `parameter` and `cast` say in which type scores and probabilities are. */
+#define FLEX(when, parameter, cast)                                                                                                  \
+  {                                                                                                                                  \
+    "ai.onnx.preview", "FlexAttention", when,                                                                                      \
+        "FlexAttention <" parameter "scale: float = nan, score_mod, prob_mod> (Q, K, V) => (Y) {\n"                                \
+        "  given = Constant <value_float: float = @scale> ()\n"                                                                    \
+        "  size = Shape <start: int = 3, end: int = 4> (Q)\n  size_f = Cast <to: int = 1> (size)\n  root = Sqrt (size_f)\n"        \
+        "  usual = Reciprocal (root)\n  absent = IsNaN (given)\n  scale1 = Where (absent, usual, given)\n"                         \
+        "  half = Sqrt (scale1)\n  factor = CastLike (half, Q)\n"                                                                  \
+        "  zero = Constant <value_ints: ints = [0]> ()\n  rest = Constant <value_ints: ints = [-1]> ()\n"                          \
+        "  two = Constant <value_ints: ints = [2]> ()\n"                                                                           \
+        "  kv = Shape <start: int = 1, end: int = 2> (K)\n  le = Shape <start: int = 2, end: int = 4> (Q)\n"                       \
+        "  rows = Shape <start: int = 0, end: int = 3> (Q)\n  keys = Shape <start: int = 2, end: int = 3> (K)\n"                   \
+        "  width = Shape <start: int = 3, end: int = 4> (V)\n  length = Shape <start: int = 2, end: int = 3> (Q)\n"                \
+        "  q_dims = Concat <axis: int = 0> (zero, kv, rest, le)\n  q = Mul (Q, factor)\n  k = Mul (K, factor)\n"                   \
+        "  q5 = Reshape (q, q_dims)\n  kt = Transpose <perm: ints = [0, 1, 3, 2]> (k)\n  k5 = Unsqueeze (kt, two)\n"               \
+        "  s5 = MatMul (q5, k5)\n  s_dims = Concat <axis: int = 0> (rows, keys)\n  s4 = Reshape (s5, s_dims)\n" cast("s4", "s")    \
+        "  m = npuc.Inline <graph: graph = @score_mod> (s)\n  p = Softmax <axis: int = -1> (m)\n"                                  \
+        "  w = npuc.Inline <graph: graph = @prob_mod> (p)\n"                                                                       \
+        "  p_dims = Concat <axis: int = 0> (zero, kv, rest, length, keys)\n  p5 = Reshape (w, p_dims)\n" cast("V", "v")            \
+        "  v5 = Unsqueeze (v, two)\n  y5 = MatMul (p5, v5)\n  y_dims = Concat <axis: int = 0> (rows, width)\n"                    \
+        "  y4 = Reshape (y5, y_dims)\n  Y = CastLike (y4, V)\n}\n" \
+  }
+#define FLEX_KEEP(from, to) "  " to " = Identity (" from ")\n"
+#define FLEX_FLOAT(from, to) "  " to " = Cast <to: int = 1> (" from ")\n"
+#define FLEX_GIVEN(from, to) "  " to " = Cast <to: int = @softmax_precision> (" from ")\n"
+
 const foreign_form npuc_foreign_forms[] = {
+    FLEX("softmax_precision! 0:double", "", FLEX_KEEP),
+    FLEX("softmax_precision!", "", FLEX_FLOAT),
+    FLEX("", "softmax_precision, ", FLEX_GIVEN),
     ROUNDINGS(QUANT, "?"),
     TRUNC("  rounded = Floor (q)\n", "rounding_mode=FLOOR?"),
     QUANT("  rounded = Floor (q)\n", "rounding_mode=FLOOR"),

@@ -182,7 +182,8 @@ static npuc_status finish_outputs(onnx_source *s, const onnx_node *call, const o
     if (!wanted || wanted->producer) continue;
     if (!npuc_onnx_find(s, f->outputs[i], &source) || !source)
       return npuc_onnx_fail(s, call, NPUC_DIAG_E0417, NULL, "nothing in the function %s makes its output '%s'", f->name, f->outputs[i]);
-    if (source == wanted) continue; /* dropped, see upgrade.c */
+    if (source == wanted) continue; /* dropped, see upgrade.c, or a list */
+    npuc_onnx_settle(s, source);
     location *where = NPUC_NEW(s->m->arena, location);
     where->name = npuc_onnx_label(call);
     (void)npuc_graph_insert_node_with_outputs(s->g, NULL, npuc_op(OP_IDENTITY), npuc_onnx_label(call), &source, 1, &wanted, 1, where);
@@ -200,7 +201,7 @@ npuc_status npuc_onnx_inline(onnx_source *s, const onnx_node *call, onnx_functio
   *frame = (onnx_frame){outer->frame, f, call, npuc_onnx_label(call), outer->frame ? outer->frame->depth + 1 : 1};
   s->scope = npuc_onnx_scope(s, s->g, frame);
   if (f->opset) {
-    s->opset = f->opset;
+    s->opset = s->scope->opset = f->opset;
     s->names_no_opset = false;
   }
   bind_ports(s, call, f);

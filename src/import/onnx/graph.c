@@ -8,8 +8,8 @@
 
 typedef struct value_info {
   const char *name;
-  bool has_type, is_tensor;
-  dtype type;
+  bool has_type;
+  dtype type; /* NONE with has_type: a type that values cannot have */
   shape shape;
 } value_info;
 
@@ -50,26 +50,51 @@ static npuc_status read_shape(onnx_source *s, const char *name, pb_reader r, sha
   return npuc_pb_finish(&r, s->d, "TensorShapeProto");
 }
 
-static npuc_status read_type(onnx_source *s, pb_reader r, value_info *v) {
-  pb_field f, inner_field;
+static npuc_status read_tensor_type(onnx_source *s, const char *name, pb_reader r, dtype *out_type, shape *out_shape) {
+  pb_field f;
   while (npuc_pb_next(&r, &f)) {
-    if (f.number != TYPE_TENSOR) {
-      v->has_type |= f.wire == PB_LENGTH && f.number != 6;
-      continue;
+    if (f.number == TENSOR_TYPE_ELEMENT) {
+      int64_t type = npuc_pb_int(&r, &f);
+      *out_type = type > 0 && type < DTYPE_END ? (dtype)type : DTYPE_NONE;
+    } else if (f.number == TENSOR_TYPE_SHAPE) {
+      NPUC_TRY(read_shape(s, name, npuc_pb_message(&r, &f), out_shape));
     }
-    v->has_type = v->is_tensor = true;
-    pb_reader inner = npuc_pb_message(&r, &f);
-    while (npuc_pb_next(&inner, &inner_field)) {
-      if (inner_field.number == TENSOR_TYPE_ELEMENT) {
-        int64_t type = npuc_pb_int(&inner, &inner_field);
-        v->type = type > 0 && type < DTYPE_END ? (dtype)type : DTYPE_NONE;
-      } else if (inner_field.number == TENSOR_TYPE_SHAPE) {
-        NPUC_TRY(read_shape(s, v->name, npuc_pb_message(&inner, &inner_field), &v->shape));
-      }
-    }
-    NPUC_TRY(npuc_pb_finish(&inner, s->d, "TypeProto.Tensor"));
   }
-  return npuc_pb_finish(&r, s->d, "TypeProto");
+  return npuc_pb_finish(&r, s->d, "TypeProto.Tensor");
+}
+
+/* TypeProto.Sequence and TypeProto.Optional: one field, the type of what is in it. `depth`: how many are around it. */
+static npuc_status read_any_type(onnx_source *s, const char *name, pb_reader r, int depth, dtype *out_type, shape *out_shape);
+
+static npuc_status read_list_type(onnx_source *s, const char *name, pb_reader r, int depth, bool optional, dtype *out_type) {
+  pb_field f;
+  dtype inner = DTYPE_NONE;
+  shape ignored = SHAPE_UNKNOWN;
+  while (npuc_pb_next(&r, &f)) {
+    if (f.number == LIST_TYPE_ELEMENT) NPUC_TRY(read_any_type(s, name, npuc_pb_message(&r, &f), depth + 1, &inner, &ignored));
+  }
+  NPUC_TRY(npuc_pb_finish(&r, s->d, "TypeProto"));
+  bool fits = !npuc_dtype_is_optional(inner) && (optional || !npuc_dtype_is_list(inner));
+  *out_type = !fits ? DTYPE_NONE : optional ? npuc_dtype_optional(inner) : npuc_dtype_sequence(inner);
+  return NPUC_OK;
+}
+
+static npuc_status read_any_type(onnx_source *s, const char *name, pb_reader r, int depth, dtype *out_type, shape *out_shape) {
+  pb_field f;
+  while (depth < 3 && npuc_pb_next(&r, &f)) {
+    bool optional = f.number == TYPE_OPTIONAL;
+    if (f.number == TYPE_TENSOR) {
+      NPUC_TRY(read_tensor_type(s, name, npuc_pb_message(&r, &f), out_type, out_shape));
+    } else if (optional || f.number == TYPE_SEQUENCE) {
+      NPUC_TRY(read_list_type(s, name, npuc_pb_message(&r, &f), depth, optional, out_type));
+      *out_shape = (shape){.rank = 1, .dims = {DIM_UNKNOWN}};
+    }
+  }
+  return depth < 3 ? npuc_pb_finish(&r, s->d, "TypeProto") : NPUC_OK;
+}
+
+npuc_status npuc_onnx_type(onnx_source *s, const char *name, pb_reader r, dtype *out_type, shape *out_shape) {
+  return read_any_type(s, name, r, 0, out_type, out_shape);
 }
 
 static npuc_status read_info(onnx_source *s, pb_reader message, value_info *v) {
@@ -82,7 +107,10 @@ static npuc_status read_info(onnx_source *s, pb_reader message, value_info *v) {
   NPUC_TRY(npuc_pb_finish(&r, s->d, "ValueInfoProto"));
   r = message;
   while (npuc_pb_next(&r, &f)) {
-    if (f.number == INFO_TYPE) NPUC_TRY(read_type(s, npuc_pb_message(&r, &f), v));
+    if (f.number == INFO_TYPE) {
+      v->has_type = f.span.n > 0;
+      NPUC_TRY(npuc_onnx_type(s, v->name, npuc_pb_message(&r, &f), &v->type, &v->shape));
+    }
     if (f.number == INFO_METADATA) {
       const char *key, *text;
       npuc_onnx_entry(s, &r, &f, &key, &text);
@@ -130,13 +158,9 @@ static npuc_status add_inputs(onnx_source *s, const graph_record *record) {
       continue;
     }
     if (known) return fail_duplicate(s, v.name, "an input");
-    if (v.has_type && !v.is_tensor)
-      return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the input is no tensor (a sequence, map, optional or sparse tensor)");
     bool is_body = s->scope->parent != NULL;
-    if ((v.type == DTYPE_NONE && !is_body) || (v.type != DTYPE_NONE && npuc_dtype_bits(v.type) == 0)) {
-      return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the input's element type is %s",
-                       v.type == DTYPE_STRING ? "string" : "not given or unknown");
-    }
+    if (v.type == DTYPE_NONE && (!is_body || v.has_type))
+      return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the input's type is not given, or no tensor, sequence or optional");
     for (int32_t k = 0; k < v.shape.rank && !is_body; k++) {
       if (v.shape.dims[k] == DIM_UNKNOWN) v.shape.dims[k] = npuc_module_fresh_symbol(s->m);
     }
@@ -192,7 +216,7 @@ static npuc_status apply_infos(onnx_source *s, const graph_record *record) {
     value_info info;
     NPUC_TRY(read_info(s, i < record->n_infos ? record->infos[i] : record->outputs[i - record->n_infos], &info));
     value *v = NULL;
-    if (!npuc_onnx_find_own(s->scope, info.name, &v) || !v || v->constant || v->is_input || !info.is_tensor) continue;
+    if (!npuc_onnx_find_own(s->scope, info.name, &v) || !v || v->constant || v->is_input || info.type == DTYPE_NONE) continue;
     v->type = info.type;
     v->shape = info.shape;
   }
@@ -208,8 +232,45 @@ static npuc_status parse_nodes(onnx_source *s, const pb_reader *messages, size_t
   return NPUC_OK;
 }
 
+static void give_results(onnx_source *s, const onnx_node *n, value *const *results) {
+  location *where = NPUC_NEW(s->m->arena, location);
+  where->name = npuc_onnx_label(n);
+  for (int32_t i = 0; i < n->n_outputs; i++) {
+    if (!n->outputs[i]) continue;
+    npuc_graph_insert_node_with_outputs(s->g, NULL, npuc_op(OP_IDENTITY), npuc_onnx_label(n), &results[i], 1, &n->outputs[i], 1, where);
+  }
+}
+
+/* npuc.Inline in a function of foreign_forms.c: the nodes of the graph that the caller gave as the attribute `graph`, which is given the node's inputs; without one,
+ * outputs are the inputs. */
+static npuc_status inline_graph(onnx_source *s, const onnx_node *n) {
+  onnx_attribute *a = npuc_onnx_attribute(n, "graph");
+  if (!a) return give_results(s, n, n->inputs), NPUC_OK;
+  onnx_scope *inside;
+  if (a->type != ONNX_GRAPH || !a->scope || a->scope->opset < 13)
+    return npuc_onnx_fail(s, n, NPUC_DIAG_E0443, a->name, "the attribute '%s' is no graph of opset 13 or later", a->name);
+  NPUC_TRY(npuc_onnx_body(s, a, &inside));
+  const graph *body = a->body;
+  size_t own = body->n_inputs;
+  if (own != (size_t)n->n_inputs || body->n_outputs != (size_t)n->n_outputs)
+    return npuc_onnx_fail(s, n, NPUC_DIAG_E0444, a->name, "the graph has %zu inputs and %zu outputs; %d and %d wanted", own,
+                          body->n_outputs, (int)n->n_inputs, (int)n->n_outputs);
+  value **arguments = NPUC_NEW_ARRAY(s->scratch, own + inside->n_captures + 1, value *);
+  value **results = NPUC_NEW_ARRAY(s->scratch, body->n_outputs + 1, value *);
+  for (size_t i = 0; i < own; i++) arguments[i] = n->inputs[i];
+  for (size_t i = 0; i < inside->n_captures; i++) {
+    npuc_graph_mark_input(a->body, inside->captures[i].inner);
+    arguments[own + i] = inside->captures[i].outer;
+  }
+  npuc_body_inline(s->g, NULL, body, npuc_onnx_label(n), arguments, results);
+  give_results(s, n, results);
+  return NPUC_OK;
+}
+
 static npuc_status add_parsed(onnx_source *s, onnx_node *n) {
   NPUC_TRY(resolve_inputs(s, n));
+  if (s->scope->frame && s->scope->frame->function->text && strcmp(n->type, "Inline") == 0 && strcmp(n->domain, "npuc") == 0)
+    return inline_graph(s, n);
   onnx_function *f = npuc_onnx_called(s, n);
   if (!f) NPUC_TRY(npuc_onnx_foreign(s, n, &f));
   if (f) return npuc_onnx_inline(s, n, f);
@@ -267,8 +328,7 @@ static npuc_status add_outputs(onnx_source *s, const graph_record *record) {
       return npuc_fail(s->d, NPUC_DIAG_E0417, &place, "the graph's output '%s' is defined nowhere%s%s%s", info.name,
                        near ? " (nearest: '" : "", near ? near : "", near ? "')" : "");
     }
-    if (info.has_type && !info.is_tensor)
-      return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the output is no tensor (a sequence, map, optional or sparse tensor)");
+    npuc_onnx_settle(s, v);
     if (v->is_output && !s->scope->parent) return fail_duplicate(s, info.name, "an output");
     if (v->is_output) v = npuc_graph_insert_node(s->g, NULL, npuc_op(OP_IDENTITY), v->name, &v, 1, 1, NULL)->outputs[0];
     npuc_graph_add_output(s->g, v);
@@ -382,6 +442,8 @@ npuc_status npuc_onnx_body(onnx_source *s, onnx_attribute *a, onnx_scope **out_s
   graph *g = s->g;
   onnx_scope *scope = s->scope;
   map *tensors = s->annotation_tensors;
+  int64_t opset = s->opset;
+  s->opset = a->scope->opset;
   s->g = a->body = npuc_body_create(s->m, a->name);
   s->scope = *out_scope = npuc_onnx_scope(s, s->g, a->scope->frame);
   s->scope->parent = a->scope;
@@ -389,6 +451,7 @@ npuc_status npuc_onnx_body(onnx_source *s, onnx_attribute *a, onnx_scope **out_s
   npuc_status status = read_graph(s, a->graph);
   s->g = g;
   s->scope = scope;
+  s->opset = opset;
   s->annotation_tensors = tensors;
   return status;
 }

@@ -51,6 +51,8 @@ static onnx_attribute_type type_of_field(uint32_t number) {
       return ONNX_GRAPHS;
     case ATTRIBUTE_SPARSE:
       return ONNX_SPARSE;
+    case ATTRIBUTE_VALUE_TYPE:
+      return ONNX_TYPE_PROTO;
     default:
       return ONNX_UNDEFINED;
   }
@@ -75,8 +77,8 @@ static npuc_status count_lists(onnx_source *s, pb_reader r, onnx_attribute *a, a
 }
 
 static const char *type_name(onnx_attribute_type t) {
-  static const char *const names[] = {"nothing", "a float",  "an integer", "a string", "a tensor", "a graph",
-                                      "floats",  "integers", "strings",    "tensors",  "graphs",   "a sparse tensor"};
+  static const char *const names[] = {"nothing",  "a float", "an integer", "a string", "a tensor",        "a graph",        "floats",
+                                      "integers", "strings", "tensors",    "graphs",   "a sparse tensor", "sparse tensors", "a type"};
   return (size_t)t < sizeof names / sizeof *names ? names[t] : "an unknown kind";
 }
 
@@ -145,6 +147,11 @@ npuc_status npuc_onnx_parse_attribute(onnx_source *s, const onnx_node *n, pb_rea
         a->graph = npuc_pb_message(&r, &f);
         a->scope = s->scope;
         break;
+      case ATTRIBUTE_VALUE_TYPE: {
+        shape ignored = SHAPE_UNKNOWN;
+        NPUC_TRY(npuc_onnx_type(s, npuc_onnx_label(n), npuc_pb_message(&r, &f), &a->value_type, &ignored));
+        break;
+      }
       case ATTRIBUTE_REF_NAME:
         reference = npuc_onnx_text(s, &r, &f);
         break;
@@ -294,6 +301,8 @@ static onnx_attribute_type type_of_kind(attr_kind kind) {
       return ONNX_STRINGS;
     case ATTR_GRAPH:
       return ONNX_GRAPH;
+    case ATTR_TYPE:
+      return ONNX_TYPE_PROTO;
   }
   return ONNX_UNDEFINED;
 }
@@ -333,6 +342,9 @@ static void store_attribute(module *m, const attr_field *field, const onnx_attri
       break;
     case ATTR_GRAPH:
       *(graph **)to = a->body;
+      break;
+    case ATTR_TYPE:
+      *(dtype *)to = a->value_type;
       break;
     case ATTR_STRINGS:
       *(string_list *)to =

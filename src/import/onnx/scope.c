@@ -9,7 +9,7 @@ typedef struct scope_entry {
 
 onnx_scope *npuc_onnx_scope(onnx_source *s, graph *g, const onnx_frame *frame) {
   onnx_scope *scope = NPUC_NEW(s->scratch, onnx_scope);
-  *scope = (onnx_scope){.g = g, .names = npuc_map_create(s->scratch), .frame = frame};
+  *scope = (onnx_scope){.g = g, .names = npuc_map_create(s->scratch), .frame = frame, .opset = s->opset};
   return scope;
 }
 
@@ -29,6 +29,7 @@ static bool find(onnx_source *s, onnx_scope *scope, const char *name, value **ou
   if (npuc_onnx_find_own(scope, name, out_value)) return true;
   value *outer = NULL;
   if (!scope->parent || !find(s, scope->parent, name, &outer)) return false;
+  npuc_onnx_settle(s, outer);
   *out_value = outer ? npuc_graph_add_value(scope->g, name, outer->type, &outer->shape) : NULL;
   if (outer) {
     scope->captures = npuc_arena_grow(s->scratch, scope->captures, scope->n_captures, scope->n_captures + 1, sizeof *scope->captures,

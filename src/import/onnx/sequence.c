@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sequences and optionals whose length is known while the file is read: exporters write them for torch.split, torch.stack and lists of tensors. They become lists of values here, and operators
- * on them become the tensors that they stand for, so that nothing behind the reader knows of sequences. What a list stands for keeps no value in the graph: an operator that wants the
- * sequence itself (a graph's input or output, what a loop carries) is refused by name. */
+ * on them become the tensors that they stand for, so that targets see tensors alone. Where the sequence itself is wanted (a graph's output, what a loop carries, a position that data gives), a
+ * node makes it of its list, and the operators stay what they are: npuc_onnx_settle. */
 #include <string.h>
 
 #include "import/onnx/source.h"
@@ -16,12 +16,13 @@ const onnx_list *npuc_onnx_list(const onnx_source *s, const value *v) {
   return NULL;
 }
 
-/* `items` is copied. */
-static npuc_status make_list(onnx_source *s, const onnx_node *n, value *const *items, int32_t count, bool is_optional) {
+/* `items` is copied. element: what an empty one would hold. */
+static npuc_status make_list(onnx_source *s, const onnx_node *n, value *const *items, int32_t count, bool is_optional, dtype element) {
   if (n->n_outputs != 1 || !n->outputs[0]) return npuc_onnx_fail(s, n, NPUC_DIAG_E0411, NULL, "%d outputs; one wanted", (int)n->n_outputs);
   s->lists = npuc_arena_grow(s->scratch, s->lists, s->n_lists, s->n_lists + 1, sizeof *s->lists, &s->lists_capacity);
   onnx_list *l = &s->lists[s->n_lists++];
-  *l = (onnx_list){n->outputs[0], NPUC_NEW_ARRAY(s->scratch, (size_t)count + 1, value *), count, is_optional, npuc_onnx_label(n)};
+  *l = (onnx_list){n->outputs[0],     NPUC_NEW_ARRAY(s->scratch, (size_t)count + 1, value *), count, is_optional, element, false,
+                   npuc_onnx_label(n)};
   if (count) memcpy(l->items, items, (size_t)count * sizeof *items);
   return NPUC_OK;
 }
@@ -38,7 +39,7 @@ static node *add(onnx_source *s, const onnx_node *n, op_id op, value *const *inp
 /* The node's only output becomes `v`, or the list that v stands for. */
 static npuc_status give(onnx_source *s, const onnx_node *n, value *v) {
   const onnx_list *l = npuc_onnx_list(s, v);
-  if (l) return make_list(s, n, l->items, l->n, l->is_optional);
+  if (l) return make_list(s, n, l->items, l->n, l->is_optional, l->element);
   if (n->n_outputs != 1 || !n->outputs[0]) return npuc_onnx_fail(s, n, NPUC_DIAG_E0411, NULL, "%d outputs; one wanted", (int)n->n_outputs);
   (void)add(s, n, OP_IDENTITY, &v, 1, n->outputs, 1);
   return NPUC_OK;
@@ -50,11 +51,10 @@ static npuc_status give_number(onnx_source *s, const onnx_node *n, dtype type, i
 
 /* -- reading operands -- */
 
-static npuc_status sequence_of(onnx_source *s, const onnx_node *n, const onnx_list **out_list) {
-  *out_list = npuc_onnx_list(s, n->n_inputs ? n->inputs[0] : NULL);
-  if (*out_list && !(*out_list)->is_optional) return NPUC_OK;
-  return npuc_onnx_fail(s, n, NPUC_DIAG_E0305, NULL,
-                        "its sequence is not known while the file is read: it comes from outside, or from a graph inside a node");
+/* The sequence that the node reads first; NULL: it is none of known length. */
+static const onnx_list *sequence_of(const onnx_source *s, const onnx_node *n) {
+  const onnx_list *l = npuc_onnx_list(s, n->n_inputs ? n->inputs[0] : NULL);
+  return l && !l->is_optional ? l : NULL;
 }
 
 static const tensor *constant_of(const value *v) {
@@ -62,21 +62,21 @@ static const tensor *constant_of(const value *v) {
   return node_is(v->producer, OP_CONSTANT) ? NPUC_ATTRS(constant_attributes, v->producer)->value : NULL;
 }
 
-/* The integers of input i; *out_tensor NULL when the input is left out. */
-static npuc_status known_ints(onnx_source *s, const onnx_node *n, int32_t i, const tensor **out_tensor) {
-  *out_tensor = NULL;
-  if (i >= n->n_inputs || !n->inputs[i]) return NPUC_OK;
-  *out_tensor = constant_of(n->inputs[i]);
-  if (*out_tensor && npuc_dtype_is_integer((*out_tensor)->type)) return NPUC_OK;
-  return npuc_onnx_fail(s, n, NPUC_DIAG_E0305, NULL,
-                        "input %d is not known while the file is read: the sequence's length would depend on data", (int)i);
+/* The integers of input i; NULL when the input is left out, or data gives it. */
+static const tensor *known_ints(const onnx_node *n, int32_t i) {
+  const tensor *t = i < n->n_inputs && n->inputs[i] ? constant_of(n->inputs[i]) : NULL;
+  return t && npuc_dtype_is_integer(t->type) ? t : NULL;
 }
+
+static bool gives(const onnx_node *n, int32_t i) { return i < n->n_inputs && n->inputs[i]; }
+
+/* Whether input i is left out or a constant. */
+static bool knows(const onnx_node *n, int32_t i) { return !gives(n, i) || known_ints(n, i); }
 
 /* Input i as a place in a list of `places`, `otherwise` when left out. */
 static npuc_status place_of(onnx_source *s, const onnx_node *n, int32_t i, int64_t places, int64_t length, int64_t otherwise,
                             int32_t *out_place) {
-  const tensor *t;
-  NPUC_TRY(known_ints(s, n, i, &t));
+  const tensor *t = known_ints(n, i);
   int64_t at = otherwise;
   if (t) {
     if (npuc_tensor_elements(t) != 1)
@@ -104,43 +104,37 @@ static npuc_status construct(onnx_source *s, const onnx_node *n) {
     if (!n->inputs[i] || npuc_onnx_list(s, n->inputs[i]))
       return npuc_onnx_fail(s, n, NPUC_DIAG_E0413, NULL, "input %d is no tensor", (int)i);
   }
-  return make_list(s, n, n->inputs, n->n_inputs, false);
+  return make_list(s, n, n->inputs, n->n_inputs, false, DTYPE_NONE);
 }
 
 static npuc_status insert(onnx_source *s, const onnx_node *n) {
-  const onnx_list *l;
+  const onnx_list *l = sequence_of(s, n);
   int32_t at = 0;
-  NPUC_TRY(sequence_of(s, n, &l));
-  if (n->n_inputs < 2 || !n->inputs[1] || npuc_onnx_list(s, n->inputs[1]))
-    return npuc_onnx_fail(s, n, NPUC_DIAG_E0413, NULL, "what is inserted is no tensor");
-  if (l->n == MAX_ITEMS) return npuc_onnx_fail(s, n, NPUC_DIAG_E0305, NULL, "the sequence has more than %d elements", MAX_ITEMS);
+  if (!gives(n, 1) || npuc_onnx_list(s, n->inputs[1])) return npuc_onnx_fail(s, n, NPUC_DIAG_E0413, NULL, "what is inserted is no tensor");
   NPUC_TRY(place_of(s, n, 2, (int64_t)l->n + 1, l->n, l->n, &at));
   value **items = NPUC_NEW_ARRAY(s->scratch, (size_t)l->n + 1, value *);
   for (int32_t i = 0; i <= l->n; i++) items[i] = i == at ? n->inputs[1] : l->items[i < at ? i : i - 1];
-  return make_list(s, n, items, l->n + 1, false);
+  return make_list(s, n, items, l->n + 1, false, l->element);
 }
 
 static npuc_status erase(onnx_source *s, const onnx_node *n) {
-  const onnx_list *l;
+  const onnx_list *l = sequence_of(s, n);
   int32_t at = 0;
-  NPUC_TRY(sequence_of(s, n, &l));
   NPUC_TRY(place_of(s, n, 1, l->n, l->n, (int64_t)l->n - 1, &at));
   value **items = NPUC_NEW_ARRAY(s->scratch, (size_t)l->n, value *);
   for (int32_t i = 0; i + 1 < l->n; i++) items[i] = l->items[i < at ? i : i + 1];
-  return make_list(s, n, items, l->n - 1, false);
+  return make_list(s, n, items, l->n - 1, false, l->n ? l->items[0]->type : l->element);
 }
 
 static npuc_status at_position(onnx_source *s, const onnx_node *n) {
-  const onnx_list *l;
+  const onnx_list *l = sequence_of(s, n);
   int32_t at = 0;
-  NPUC_TRY(sequence_of(s, n, &l));
   NPUC_TRY(place_of(s, n, 1, l->n, l->n, -1, &at));
   return give(s, n, l->items[at]);
 }
 
 static npuc_status length(onnx_source *s, const onnx_node *n) {
-  const onnx_list *l;
-  NPUC_TRY(sequence_of(s, n, &l));
+  const onnx_list *l = sequence_of(s, n);
   return give_number(s, n, DTYPE_I64, l->n);
 }
 
@@ -150,8 +144,7 @@ static value *with_axis(onnx_source *s, const onnx_node *n, op_id op, value *v, 
 }
 
 static npuc_status concat(onnx_source *s, const onnx_node *n) {
-  const onnx_list *l;
-  NPUC_TRY(sequence_of(s, n, &l));
+  const onnx_list *l = sequence_of(s, n);
   const onnx_attribute *axis = npuc_onnx_attribute(n, "axis");
   if (!axis || axis->type != ONNX_INT) return npuc_onnx_fail(s, n, NPUC_DIAG_E0412, "axis", "the attribute 'axis' is missing");
   if (l->n == 0) return npuc_onnx_fail(s, n, NPUC_DIAG_E0441, NULL, "the sequence is empty: nothing says what to join");
@@ -163,8 +156,8 @@ static npuc_status concat(onnx_source *s, const onnx_node *n) {
 }
 
 /* Sizes of the parts: the elements of a vector, or of one number repeated (the last may be smaller), or 1 each. */
-static npuc_status part_sizes(onnx_source *s, const onnx_node *n, const tensor *split, int64_t whole, int64_t **out_sizes,
-                              int32_t *out_count) {
+static npuc_status part_sizes(onnx_source *s, const onnx_node *n, int64_t whole, int64_t **out_sizes, int32_t *out_count) {
+  const tensor *split = known_ints(n, 1);
   bool even = !split || split->shape.rank == 0;
   int64_t size = !split ? 1 : even ? npuc_tensor_get_int(split, 0) : 0, count;
   if (even && size < 1) return npuc_onnx_fail(s, n, NPUC_DIAG_E0440, "split", "parts of %lld", (long long)size);
@@ -179,42 +172,35 @@ static npuc_status part_sizes(onnx_source *s, const onnx_node *n, const tensor *
 
 /* A vector of sizes that come at run time says how many parts there are by its length. */
 static bool counts_parts(const onnx_node *n, int32_t *out_count) {
-  const value *v = n->n_inputs > 1 ? n->inputs[1] : NULL;
+  const value *v = gives(n, 1) ? n->inputs[1] : NULL;
   if (!v || constant_of(v) || v->shape.rank != 1 || !dim_is_number(v->shape.dims[0]) || v->shape.dims[0] > MAX_ITEMS) return false;
   *out_count = (int32_t)v->shape.dims[0];
   return true;
 }
 
-static npuc_status known_parts(onnx_source *s, const onnx_node *n, const value *x, int32_t axis, int64_t **out_sizes, int32_t *out_count) {
-  const tensor *split;
-  NPUC_TRY(known_ints(s, n, 1, &split));
-  dim whole = x->shape.dims[axis];
-  if ((!split || split->shape.rank == 0) && !dim_is_number(whole))
-    return npuc_onnx_fail(s, n, NPUC_DIAG_E0305, NULL,
-                          "axis %d has no number while the file is read: the sequence's length would depend on the input", (int)axis);
-  return part_sizes(s, n, split, whole, out_sizes, out_count);
-}
-
 /* Shapes are inferred as far as nodes have been read: files list them in order. */
 static npuc_status split_axis(onnx_source *s, const onnx_node *n, int32_t *out_axis) {
-  if (n->n_inputs < 1 || !n->inputs[0] || npuc_onnx_list(s, n->inputs[0]))
-    return npuc_onnx_fail(s, n, NPUC_DIAG_E0413, NULL, "what is split is no tensor");
+  if (!gives(n, 0) || npuc_onnx_list(s, n->inputs[0])) return npuc_onnx_fail(s, n, NPUC_DIAG_E0413, NULL, "what is split is no tensor");
   const shape *x = &n->inputs[0]->shape;
   int64_t given = int_attribute(n, "axis", 0);
-  if (x->rank < 0) NPUC_TRY(npuc_graph_infer(s->d, s->g));
-  if (x->rank < 0) return npuc_onnx_fail(s, n, NPUC_DIAG_E0305, NULL, "the rank of what is split is not known while the file is read");
-  if (npuc_axis_normalize(given, x->rank, out_axis)) return NPUC_OK;
+  *out_axis = -1;
+  if (x->rank < 0 && !s->scope->parent) NPUC_TRY(npuc_graph_infer(s->d, s->g));
+  if (x->rank < 0 || npuc_axis_normalize(given, x->rank, out_axis)) return NPUC_OK;
   return npuc_onnx_fail(s, n, NPUC_DIAG_E0440, "axis", "%lld is outside rank %d", (long long)given, (int)x->rank);
 }
 
-static npuc_status split_sequence(onnx_source *s, const onnx_node *n) {
+/* *out_list false: how many parts there are, data will say. */
+static npuc_status split_sequence(onnx_source *s, const onnx_node *n, bool *out_list) {
   int32_t axis = 0, count = 0;
   int64_t *sizes = NULL;
   NPUC_TRY(split_axis(s, n, &axis));
-  bool drops_axis = n->n_inputs < 2 && int_attribute(n, "keepdims", 1) == 0;
-  bool at_run_time = counts_parts(n, &count);
-  if (!at_run_time) NPUC_TRY(known_parts(s, n, n->inputs[0], axis, &sizes, &count));
-  if (count == 0) return make_list(s, n, NULL, 0, false);
+  bool drops_axis = n->n_inputs < 2 && int_attribute(n, "keepdims", 1) == 0, at_run_time = counts_parts(n, &count);
+  dim whole = axis < 0 ? DIM_UNKNOWN : n->inputs[0]->shape.dims[axis];
+  const tensor *split = known_ints(n, 1);
+  *out_list = axis >= 0 && (at_run_time || (split && split->shape.rank == 1) || (knows(n, 1) && dim_is_number(whole)));
+  if (!*out_list) return NPUC_OK;
+  if (!at_run_time) NPUC_TRY(part_sizes(s, n, whole, &sizes, &count));
+  if (count == 0) return make_list(s, n, NULL, 0, false, n->inputs[0]->type);
   value *inputs[] = {n->inputs[0], at_run_time
                                        ? n->inputs[1]
                                        : npuc_graph_constant_ints(s->g, npuc_graph_unique_name(s->g, "split"), DTYPE_I64, sizes, count)};
@@ -222,16 +208,32 @@ static npuc_status split_sequence(onnx_source *s, const onnx_node *n) {
   NPUC_ATTRS(split_attributes, parts)->axis = axis;
   value **items = NPUC_NEW_ARRAY(s->scratch, (size_t)count, value *);
   for (int32_t i = 0; i < count; i++) items[i] = drops_axis ? with_axis(s, n, OP_SQUEEZE, parts->outputs[i], axis) : parts->outputs[i];
-  return make_list(s, n, items, count, false);
+  return make_list(s, n, items, count, false, DTYPE_NONE);
 }
 
-static npuc_status empty(onnx_source *s, const onnx_node *n) { return make_list(s, n, NULL, 0, false); }
+static npuc_status empty(onnx_source *s, const onnx_node *n) {
+  int64_t type = int_attribute(n, "dtype", DTYPE_F32);
+  if (type <= DTYPE_NONE || type >= DTYPE_END)
+    return npuc_onnx_fail(s, n, NPUC_DIAG_E0440, "dtype", "%lld is not an element type", (long long)type);
+  return make_list(s, n, NULL, 0, false, (dtype)type);
+}
 
 /* -- optionals -- */
 
-static npuc_status optional(onnx_source *s, const onnx_node *n) { return make_list(s, n, n->inputs, n->n_inputs ? 1 : 0, true); }
+static npuc_status optional(onnx_source *s, const onnx_node *n) {
+  const onnx_attribute *type = npuc_onnx_attribute(n, "type");
+  bool full = gives(n, 0);
+  if (!full && (!type || type->type != ONNX_TYPE_PROTO || type->value_type == DTYPE_NONE || npuc_dtype_is_optional(type->value_type)))
+    return npuc_onnx_fail(s, n, NPUC_DIAG_E0412, "type", "an optional without an element says what it would hold: a tensor or a sequence");
+  return make_list(s, n, n->inputs, full, true, full ? DTYPE_NONE : type->value_type);
+}
 
-/* From opset 18 on, what is there may be given without an optional around it. */
+/* Whether it is known if there is an element. From opset 18 on, what is there may be given without an optional around it. */
+static bool knows_element(const onnx_source *s, const onnx_node *n) {
+  const value *v = gives(n, 0) ? n->inputs[0] : NULL;
+  return !v || npuc_onnx_list(s, v) || (v->type != DTYPE_NONE && !npuc_dtype_is_optional(v->type));
+}
+
 static npuc_status get_element(onnx_source *s, const onnx_node *n) {
   value *v = n->n_inputs ? n->inputs[0] : NULL;
   const onnx_list *l = npuc_onnx_list(s, v);
@@ -249,41 +251,84 @@ static npuc_status identity(onnx_source *s, const onnx_node *n) { return give(s,
 
 /* -- which -- */
 
-npuc_status npuc_onnx_add_list_node(onnx_source *s, const onnx_node *n, bool *out_taken) {
-  static const struct {
-    const char *type;
-    npuc_status (*run)(onnx_source *s, const onnx_node *n);
-  } rows[] = {{"SequenceConstruct", construct},
-              {"SequenceEmpty", empty},
-              {"SequenceInsert", insert},
-              {"SequenceErase", erase},
-              {"SequenceAt", at_position},
-              {"SequenceLength", length},
-              {"SplitToSequence", split_sequence},
-              {"ConcatFromSequence", concat},
-              {"Optional", optional},
-              {"OptionalGetElement", get_element},
-              {"OptionalHasElement", has_element}};
-  bool reads_list = false;
-  for (int32_t i = 0; s->n_lists && i < n->n_inputs && !reads_list; i++) reads_list = npuc_onnx_list(s, n->inputs[i]) != NULL;
-  *out_taken = !n->domain[0];
-  for (size_t i = 0; *out_taken && i < sizeof rows / sizeof *rows; i++) {
-    if (strcmp(rows[i].type, n->type) == 0) return rows[i].run(s, n);
-  }
-  if (*out_taken && reads_list && strcmp(n->type, "Identity") == 0) return identity(s, n);
-  *out_taken = reads_list;
-  if (!reads_list) return NPUC_OK;
-  return npuc_onnx_fail(s, n, NPUC_DIAG_E0305, NULL,
-                        "it reads a sequence or an optional as a whole; only operators on sequences of a known length are read");
+static bool always(const onnx_source *s, const onnx_node *n) {
+  (void)s;
+  (void)n;
+  return true;
 }
 
-npuc_status npuc_onnx_check_lists(onnx_source *s) {
+static bool has_sequence(const onnx_source *s, const onnx_node *n) { return sequence_of(s, n) != NULL; }
+static bool knows_place_1(const onnx_source *s, const onnx_node *n) { return sequence_of(s, n) && knows(n, 1); }
+static bool knows_insertion(const onnx_source *s, const onnx_node *n) {
+  const onnx_list *l = sequence_of(s, n);
+  return l && l->n < MAX_ITEMS && knows(n, 2);
+}
+static bool has_list(const onnx_source *s, const onnx_node *n) { return n->n_inputs && npuc_onnx_list(s, n->inputs[0]); }
+
+typedef struct list_row {
+  const char *type;
+  bool (*is_known)(const onnx_source *s, const onnx_node *n);
+  npuc_status (*run)(onnx_source *s, const onnx_node *n);
+} list_row;
+
+static const list_row *find_row(const onnx_source *s, const onnx_node *n) {
+  static const list_row rows[] = {{"SequenceConstruct", always, construct},
+                                  {"SequenceEmpty", always, empty},
+                                  {"SequenceInsert", knows_insertion, insert},
+                                  {"SequenceErase", knows_place_1, erase},
+                                  {"SequenceAt", knows_place_1, at_position},
+                                  {"SequenceLength", has_sequence, length},
+                                  {"ConcatFromSequence", has_sequence, concat},
+                                  {"Optional", always, optional},
+                                  {"OptionalGetElement", knows_element, get_element},
+                                  {"OptionalHasElement", knows_element, has_element},
+                                  {"Identity", has_list, identity}};
+  for (size_t i = 0; !n->domain[0] && i < sizeof rows / sizeof *rows; i++) {
+    if (strcmp(rows[i].type, n->type) == 0) return rows[i].is_known(s, n) ? &rows[i] : NULL;
+  }
+  return NULL;
+}
+
+npuc_status npuc_onnx_add_list_node(onnx_source *s, const onnx_node *n, bool *out_taken) {
+  const list_row *row = find_row(s, n);
+  *out_taken = row != NULL;
+  if (row) return row->run(s, n);
+  if (!n->domain[0] && strcmp(n->type, "SplitToSequence") == 0) NPUC_TRY(split_sequence(s, n, out_taken));
+  for (int32_t i = 0; !*out_taken && i < n->n_inputs; i++) npuc_onnx_settle(s, n->inputs[i]);
+  return NPUC_OK;
+}
+
+/* -- lists that become values -- */
+
+static dtype item_type(const onnx_source *s, const onnx_list *l) {
+  if (l->n == 0) return l->element;
+  const onnx_list *inner = npuc_onnx_list(s, l->items[0]);
+  return inner ? npuc_dtype_sequence(item_type(s, inner)) : l->items[0]->type;
+}
+
+void npuc_onnx_settle(onnx_source *s, value *v) {
+  onnx_list *l = (onnx_list *)(uintptr_t)npuc_onnx_list(s, v);
+  if (!l || l->is_settled) return;
+  l->is_settled = true;
+  for (int32_t i = 0; i < l->n; i++) npuc_onnx_settle(s, l->items[i]);
+  op_id op = l->is_optional ? OP_OPTIONAL : l->n ? OP_SEQUENCECONSTRUCT : OP_SEQUENCEEMPTY;
+  location *where = NPUC_NEW(s->m->arena, location);
+  where->name = l->label;
+  dtype item = item_type(s, l);
+  v->type = l->is_optional ? npuc_dtype_optional(item) : npuc_dtype_sequence(item);
+  v->shape = (shape){.rank = 1, .dims = {l->n}};
+  node *n = npuc_graph_insert_node_with_outputs(v->owner, NULL, npuc_op(op), l->label, l->items, l->n, &v, 1, where);
+  if (op == OP_OPTIONAL && l->n == 0) NPUC_ATTRS(optional_attributes, n)->type = item;
+  if (op == OP_SEQUENCEEMPTY) NPUC_ATTRS(sequenceempty_attributes, n)->dtype = item;
+}
+
+void npuc_onnx_finish_lists(onnx_source *s) {
   for (size_t i = 0; i < s->n_lists; i++) {
     value *v = s->lists[i].placeholder;
-    diag_place place = {.part = v->owner->name, .node = s->lists[i].label};
+    if (s->lists[i].is_settled) continue;
     if (v->n_uses || v->is_output)
-      return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "its output '%s', a sequence or an optional, is read as a whole", v->name);
-    npuc_graph_remove_value(v->owner, v);
+      npuc_onnx_settle(s, v);
+    else
+      npuc_graph_remove_value(v->owner, v);
   }
-  return NPUC_OK;
 }

@@ -8,6 +8,7 @@
 #include "import/onnx/schema.h"
 #include "ir/op.h"
 #include "ir/text.h"
+#include "tensor/reference.h"
 
 typedef struct onnx_scope onnx_scope;
 
@@ -21,6 +22,7 @@ typedef struct onnx_attribute {
   float_list floats;
   string_list strings;
   const tensor *t;
+  dtype value_type;  /* ONNX_TYPE_PROTO */
   pb_reader graph;   /* ONNX_GRAPH */
   onnx_scope *scope; /* what its names mean, where it is written */
   graph *body;       /* once read */
@@ -78,6 +80,7 @@ struct onnx_scope {
   map *names;              /* -> scope_entry (scope.c) */
   map *promised;           /* of a call: formal output -> the caller's value, defined by the node that makes it */
   const onnx_frame *frame; /* NULL: not in a function */
+  int64_t opset;           /* of the default domain, of what is written here: a graph that is handed to a function keeps the caller's */
 };
 
 /* A Softmax or LogSoftmax from before opset 13: normalizes over all axes from `axis` on. */
@@ -94,10 +97,12 @@ typedef struct dropped_output {
 
 /* A sequence or an optional: what it holds. */
 typedef struct onnx_list {
-  value *placeholder; /* no node makes it */
+  value *placeholder; /* no node makes it, until it is settled */
   value **items;
   int32_t n;
   bool is_optional;
+  dtype element; /* of what an empty one would hold */
+  bool is_settled;
   const char *label; /* of the node that made it */
 } onnx_list;
 
@@ -139,6 +144,8 @@ void npuc_onnx_entry(onnx_source *s, pb_reader *r, const pb_field *f, const char
 /* TensorProto -> tensor whose bytes are views (raw_data, external data) or converted copies, kept by the module. */
 npuc_status npuc_onnx_tensor(onnx_source *s, pb_reader message, const char *owner_name, tensor *out_tensor,
                              const char **out_name) NPUC_MUST_USE;
+/* A text that lives as long as the module; NULL for the empty one. */
+const void *npuc_onnx_text_element(onnx_source *s, text_span text);
 typedef struct external_range {
   const char *location;
   uint64_t offset, length;
@@ -150,6 +157,8 @@ npuc_status npuc_onnx_external(onnx_source *s, const char *tensor_name, const ex
 /* E0308 as a warning when a float tensor holds NaN or infinity. */
 void npuc_onnx_check_finite(onnx_source *s, const char *name, const tensor *t);
 
+/* TypeProto: DTYPE_NONE for a type that values cannot have (a map, a sparse tensor). shape: of a tensor; the shapes of what a sequence holds are not kept. */
+npuc_status npuc_onnx_type(onnx_source *s, const char *name, pb_reader r, dtype *out_type, shape *out_shape) NPUC_MUST_USE;
 npuc_status npuc_onnx_graph(onnx_source *s, pb_reader message) NPUC_MUST_USE;
 /* A graph inside a node. */
 npuc_status npuc_onnx_body(onnx_source *s, onnx_attribute *a, onnx_scope **out_scope) NPUC_MUST_USE;
@@ -184,12 +193,14 @@ const char *npuc_onnx_nearest(onnx_source *s, const char *name);
 const char *npuc_onnx_inner_name(onnx_source *s, const char *name);
 
 /* -- sequences and optionals (sequence.c) -- */
-/* What `v` stands for, or NULL: it is a tensor. */
+/* What `v` stands for, or NULL: it is a value. */
 const onnx_list *npuc_onnx_list(const onnx_source *s, const value *v);
-/* Takes nodes that make or read lists; others are left alone. */
+/* Takes nodes that make or read lists, as far as the file says what is in them; what others read becomes a value. */
 npuc_status npuc_onnx_add_list_node(onnx_source *s, const onnx_node *n, bool *out_taken) NPUC_MUST_USE;
-/* When all is read: nothing may want a list as a whole. */
-npuc_status npuc_onnx_check_lists(onnx_source *s) NPUC_MUST_USE;
+/* A list becomes a value, made by a node; others are left alone, and so is NULL. */
+void npuc_onnx_settle(onnx_source *s, value *v);
+/* When all is read: lists that nobody wants as a whole go. */
+void npuc_onnx_finish_lists(onnx_source *s);
 
 /* -- functions (function.c) -- */
 npuc_status npuc_onnx_add_function(onnx_source *s, pb_reader message) NPUC_MUST_USE;

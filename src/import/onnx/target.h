@@ -46,6 +46,7 @@ void npuc_onnx_put_opset(pb_writer *w, uint32_t number, const char *domain, int6
 void npuc_onnx_put_tensor(pb_writer *w, uint32_t number, const char *name, const tensor *t, const value_plan *plan, const value *owner);
 void npuc_onnx_put_node(const onnx_target *t, const graph_target *g, pb_writer *w, const node *n);
 void npuc_onnx_put_graph(const onnx_target *t, const graph_target *g, pb_writer *w, uint32_t number);
+void npuc_onnx_put_type(const onnx_target *t, pb_writer *w, uint32_t number, dtype type);
 bool npuc_onnx_is_default(const attr_field *field, const void *attributes);
 
 /* Parses the bodies of the operators used. */

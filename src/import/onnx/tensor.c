@@ -207,12 +207,30 @@ static npuc_status take_list(onnx_source *s, pb_reader message, const tensor_rec
   return npuc_pb_finish(&message, s->d, "TensorProto");
 }
 
+const void *npuc_onnx_text_element(onnx_source *s, text_span text) {
+  return text.n ? npuc_text_place(npuc_arena_alloc(s->m->arena, npuc_text_bytes(text.n)), text) : NULL;
+}
+
+/* The file has two bytes or more for each text, so what is taken is bounded by its length. */
+static npuc_status take_texts(onnx_source *s, pb_reader message, const tensor_record *t, tensor *out) {
+  diag_place place = {.node = t->name};
+  int64_t n = npuc_tensor_elements(out), at = 0;
+  if (t->has_raw || t->external || t->n_strings != (size_t)n)
+    return npuc_fail(s->d, NPUC_DIAG_E0304, &place, "the tensor has %zu strings, its shape needs %lld", t->n_strings, (long long)n);
+  pb_field f;
+  if (n) out->data = npuc_arena_alloc(s->m->arena, out->bytes);
+  while (npuc_pb_next(&message, &f)) {
+    if (f.number != TENSOR_STRING_DATA || at == n) continue;
+    pb_span text = npuc_pb_span(&message, &f);
+    npuc_reference_set(out, at++, npuc_onnx_text_element(s, (text_span){(const char *)text.bytes, text.n}));
+  }
+  return npuc_pb_finish(&message, s->d, "TensorProto");
+}
+
 static npuc_status check_record(onnx_source *s, tensor_record *t, tensor *out) {
   diag_place place = {.node = t->name};
-  if (t->data_type <= DTYPE_NONE || t->data_type >= DTYPE_END || npuc_dtype_bits((dtype)t->data_type) == 0) {
-    return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the tensor's element type %lld (%s) is not supported", (long long)t->data_type,
-                     t->data_type == DTYPE_STRING ? "string" : "unknown");
-  }
+  if (t->data_type <= DTYPE_NONE || t->data_type >= DTYPE_END)
+    return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the tensor's element type %lld is unknown", (long long)t->data_type);
   if (t->segment) return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the tensor is stored in segments");
   if (t->n_dims > MAX_RANK)
     return npuc_fail(s->d, NPUC_DIAG_E0305, &place, "the tensor has %zu axes, at most %d are supported", t->n_dims, MAX_RANK);
@@ -222,7 +240,7 @@ static npuc_status check_record(onnx_source *s, tensor_record *t, tensor *out) {
     if (t->shape.dims[i] < 0)
       return npuc_fail(s->d, NPUC_DIAG_E0304, &place, "the tensor's dim %d is %lld", i, (long long)t->shape.dims[i]);
   }
-  if (!npuc_shape_elements(&t->shape, &elements) || !npuc_dtype_bytes((dtype)t->data_type, elements, &out->bytes)) {
+  if (!npuc_shape_elements(&t->shape, &elements) || !npuc_dtype_memory((dtype)t->data_type, elements, &out->bytes)) {
     return npuc_fail(s->d, NPUC_DIAG_E0304, &place, "the tensor's shape has more elements than fit any memory");
   }
   out->type = (dtype)t->data_type;
@@ -240,6 +258,7 @@ npuc_status npuc_onnx_tensor(onnx_source *s, pb_reader message, const char *owne
   if (!t.name) t.name = "";
   if (out_name) *out_name = t.name;
   NPUC_TRY(check_record(s, &t, out_tensor));
+  if (out_tensor->type == DTYPE_STRING) return take_texts(s, message, &t, out_tensor);
   if (t.external) return npuc_onnx_external(s, t.name, &t.range, out_tensor->bytes, out_tensor);
   if (!t.has_raw) return take_list(s, message, &t, out_tensor);
   if (t.raw.n != out_tensor->bytes) return fail_data(s, &t, t.raw.n, out_tensor->bytes);

@@ -242,13 +242,26 @@ static const struct upgrade_row {
 };
 
 /* -- Constant: every spelling becomes `value`, in every opset -- */
+static npuc_status constant_texts(onnx_source *s, const onnx_attribute *a, tensor *out) {
+  bool list = a->type == ONNX_STRINGS;
+  const shape s_out = list ? (shape){.rank = 1, .dims = {a->strings.count}} : SHAPE_SCALAR;
+  NPUC_TRY(npuc_tensor_create(s->d, DTYPE_STRING, &s_out, out));
+  for (int64_t i = 0; i < npuc_tensor_elements(out); i++) {
+    const char *text = list ? a->strings.values[i] : a->s;
+    npuc_reference_set(out, i, npuc_onnx_text_element(s, (text_span){text, strlen(text)}));
+  }
+  return NPUC_OK;
+}
+
 static npuc_status constant_tensor(onnx_source *s, const onnx_node *n, const onnx_attribute *a, tensor *out) {
   int64_t count = a->type == ONNX_INT || a->type == ONNX_FLOAT ? -1 : a->type == ONNX_INTS ? a->ints.count : a->floats.count;
   if (strcmp(a->name, "value_int") == 0 && a->type == ONNX_INT) return npuc_tensor_of_ints(s->d, DTYPE_I64, &a->i, count, out);
   if (strcmp(a->name, "value_ints") == 0 && a->type == ONNX_INTS) return npuc_tensor_of_ints(s->d, DTYPE_I64, a->ints.values, count, out);
+  if (strcmp(a->name, "value_string") == 0 && a->type == ONNX_STRING) return constant_texts(s, a, out);
+  if (strcmp(a->name, "value_strings") == 0 && a->type == ONNX_STRINGS) return constant_texts(s, a, out);
   bool floats = strcmp(a->name, "value_floats") == 0 && a->type == ONNX_FLOATS;
   if (!floats && !(strcmp(a->name, "value_float") == 0 && a->type == ONNX_FLOAT)) {
-    bool known = strncmp(a->name, "value_string", 12) == 0 || strcmp(a->name, "sparse_value") == 0;
+    bool known = strcmp(a->name, "sparse_value") == 0;
     return npuc_onnx_fail(s, n, known ? NPUC_DIAG_E0305 : NPUC_DIAG_E0312, a->name, "a constant with '%s' is not supported", a->name);
   }
   const float *from = floats ? a->floats.values : &a->f;
@@ -332,7 +345,7 @@ static void flatten_softmax(onnx_source *s, const legacy_softmax *old) {
 }
 
 npuc_status npuc_onnx_upgrade_inferred(onnx_source *s) {
-  NPUC_TRY(npuc_onnx_check_lists(s));
+  npuc_onnx_finish_lists(s);
   NPUC_TRY(check_dropped(s));
   if (s->n_softmaxes == 0) return NPUC_OK;
   for (size_t i = 0; i < s->n_softmaxes; i++) NPUC_ATTRS(axis_attributes, s->softmaxes[i].node)->axis = s->softmaxes[i].axis;

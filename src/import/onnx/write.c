@@ -6,6 +6,7 @@
 
 #include "import/onnx/onnx.h"
 #include "import/onnx/target.h"
+#include "tensor/reference.h"
 
 /* -- planning -- */
 static void need_opset(onnx_target *t, int64_t version) {
@@ -90,7 +91,7 @@ static npuc_status plan_values(onnx_target *t, graph_target *target) {
     if (!v->constant || (!v->n_uses && !v->is_output && !v->quant)) continue;
     plan->written = true;
     const onnx_weights *w = t->weights;
-    if (w && w->place && v->constant->bytes && v->constant->bytes >= w->min_bytes) {
+    if (w && w->place && !npuc_dtype_is_reference(v->type) && v->constant->bytes && v->constant->bytes >= w->min_bytes) {
       NPUC_TRY(w->place(w->user, t->d, v->constant, &plan->location, &plan->offset));
       plan->location = npuc_arena_str(t->scratch, plan->location);
     }
@@ -148,8 +149,13 @@ void npuc_onnx_put_tensor(pb_writer *w, uint32_t number, const char *name, const
   npuc_pb_begin(w, number);
   npuc_pb_put_ints(w, TENSOR_DIMS, t->shape.dims, (size_t)t->shape.rank);
   npuc_pb_put_int(w, TENSOR_DATA_TYPE, (int64_t)t->type);
+  bool texts = t->type == DTYPE_STRING;
+  for (int64_t i = 0; texts && i < npuc_tensor_elements(t); i++) {
+    text_span text = npuc_tensor_text(t, i);
+    npuc_pb_put_bytes(w, TENSOR_STRING_DATA, text.bytes, text.n);
+  }
   if (name) npuc_pb_put_text(w, TENSOR_NAME, name);
-  if (!external) npuc_pb_put_bytes(w, TENSOR_RAW_DATA, t->data, t->bytes);
+  if (!external && !texts) npuc_pb_put_bytes(w, TENSOR_RAW_DATA, t->data, t->bytes);
   if (external) {
     npuc_onnx_put_entry(w, TENSOR_EXTERNAL_DATA, "location", plan->location);
     put_number_entry(w, "offset", plan->offset);
@@ -184,14 +190,33 @@ static void put_shape(const onnx_target *t, pb_writer *w, const shape *s) {
   npuc_pb_end(w);
 }
 
+/* A TypeProto's fields. What sequences hold is written with its type alone. */
+static void put_type(const onnx_target *t, pb_writer *w, dtype type, const shape *s) {
+  if (npuc_dtype_is_list(type)) {
+    npuc_pb_begin(w, npuc_dtype_is_optional(type) ? TYPE_OPTIONAL : TYPE_SEQUENCE);
+    npuc_pb_begin(w, LIST_TYPE_ELEMENT);
+    put_type(t, w, npuc_dtype_item(type), &SHAPE_UNKNOWN);
+    npuc_pb_end(w);
+    npuc_pb_end(w);
+    return;
+  }
+  npuc_pb_begin(w, TYPE_TENSOR);
+  npuc_pb_put_int(w, TENSOR_TYPE_ELEMENT, (int64_t)type);
+  if (s->rank >= 0) put_shape(t, w, s);
+  npuc_pb_end(w);
+}
+
+void npuc_onnx_put_type(const onnx_target *t, pb_writer *w, uint32_t number, dtype type) {
+  npuc_pb_begin(w, number);
+  put_type(t, w, type, &SHAPE_UNKNOWN);
+  npuc_pb_end(w);
+}
+
 static void put_value_info(const onnx_target *t, const graph_target *g, pb_writer *w, uint32_t number, const value *v) {
   npuc_pb_begin(w, number);
   npuc_pb_put_text(w, INFO_NAME, npuc_name_in(&g->names, v));
   npuc_pb_begin(w, INFO_TYPE);
-  npuc_pb_begin(w, TYPE_TENSOR);
-  npuc_pb_put_int(w, TENSOR_TYPE_ELEMENT, (int64_t)v->type);
-  if (v->shape.rank >= 0) put_shape(t, w, &v->shape);
-  npuc_pb_end(w);
+  put_type(t, w, v->type, &v->shape);
   npuc_pb_end(w);
   if (!v->constant) put_axis(w, INFO_METADATA, v);
   npuc_pb_end(w);

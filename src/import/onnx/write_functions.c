@@ -21,6 +21,7 @@ static onnx_attribute_type type_of(text_kind kind) {
       return ONNX_TENSOR;
     case TEXT_GRAPH:
       return ONNX_GRAPH;
+    case TEXT_TYPE: /* bodies of our operators have none */
     case TEXT_UNTYPED:
       break;
   }
@@ -54,6 +55,7 @@ static void put_attribute(pb_writer *w, uint32_t number, const text_attribute *a
         for (size_t i = 0; i < a->count; i++) npuc_pb_put_text(w, ATTRIBUTE_STRINGS, a->strings[i]);
         break;
       case TEXT_GRAPH: /* bodies of our operators have none */
+      case TEXT_TYPE:
       case TEXT_UNTYPED:
         break;
     }

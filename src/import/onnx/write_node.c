@@ -36,6 +36,8 @@ bool npuc_onnx_is_default(const attr_field *field, const void *attributes) {
       return *(const tensor *const *)at == NULL;
     case ATTR_GRAPH:
       return *(graph *const *)at == NULL;
+    case ATTR_TYPE:
+      return *(const dtype *)at == DTYPE_NONE;
     case ATTR_STRINGS:
       return ((const string_list *)at)->count == 0;
   }
@@ -78,6 +80,10 @@ static void put_attribute(const onnx_target *t, const graph_target *body, pb_wri
     case ATTR_INTS:
       npuc_pb_put_ints(w, ATTRIBUTE_INTS, ((const int_list *)at)->values, (size_t)((const int_list *)at)->count);
       type = ONNX_INTS;
+      break;
+    case ATTR_TYPE:
+      npuc_onnx_put_type(t, w, ATTRIBUTE_VALUE_TYPE, *(const dtype *)at);
+      type = ONNX_TYPE_PROTO;
       break;
     case ATTR_STRINGS: {
       const string_list *l = at;

@@ -20,7 +20,7 @@ static npuc_status axis_from(const eval_context *c, int64_t given, int32_t rank,
 }
 
 static void move(tensor *to, int64_t i, const tensor *from, int64_t k) {
-  size_t w = npuc_dtype_bits(to->type) / 8;
+  size_t w = npuc_dtype_width(to->type);
   memcpy((char *)to->data + (size_t)i * w, (const char *)from->data + (size_t)k * w, w);
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/eval/text.h"
 #include "ir/eval/broadcast.h"
 #include "ir/eval/elementwise.h"
 #include "kernels/convert.h"
@@ -79,7 +80,13 @@ static int64_t fmod_i64(int64_t a, int64_t b, dtype type) {
     zip_functions f = {floats, integers, NULL};                                                              \
     return npuc_eval_zip(c, &f, inputs[0], inputs[1], outputs[0]);                                           \
   }
-EVAL(equal, equal_f64, equal_i64)
+
+npuc_status npuc_eval_equal(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
+  zip_functions f = {equal_f64, equal_i64, NULL};
+  if (inputs[0]->type == DTYPE_STRING) return npuc_eval_equal_texts(c, inputs[0], inputs[1], outputs[0]);
+  return npuc_eval_zip(c, &f, inputs[0], inputs[1], outputs[0]);
+}
+
 EVAL(less, less_f64, less_i64)
 EVAL(greater, greater_f64, greater_i64)
 EVAL(lessorequal, lessorequal_f64, lessorequal_i64)

@@ -6,16 +6,11 @@
 
 #include "base/limit.h"
 #include "ir/eval/eval.h"
+#include "tensor/reference.h"
 
 static npuc_status out_of_memory(const eval_context *c, size_t bytes) {
   diag_place place = npuc_eval_place(c);
   return npuc_fail_memory(c->d, &place, bytes, "what a body hands on");
-}
-
-static npuc_status run_body(const eval_context *c, int32_t body, const tensor *inputs, tensor *outputs) {
-  if (c->run_body) return c->run_body(c, body, inputs, outputs);
-  diag_place place = npuc_eval_place(c);
-  return npuc_fail(c->d, NPUC_DIAG_E0602, &place, "bodies run in the executor only");
 }
 
 static npuc_status give(const eval_context *c, tensor *const *outputs, int32_t i, const tensor *t) {
@@ -46,7 +41,7 @@ npuc_status npuc_eval_if(const eval_context *c, const tensor *const *inputs, ten
   const graph *body = npuc_node_body(c->node, chosen);
   tensor *args = npuc_xcalloc(body->n_inputs + 1, sizeof *args), *results = npuc_xcalloc(body->n_outputs + 1, sizeof *results);
   put_captures(c, inputs, args, 0);
-  npuc_status status = run_body(c, chosen, args, results);
+  npuc_status status = npuc_eval_run_body(c, chosen, args, results);
   for (int32_t i = 0; status == NPUC_OK && i < c->node->n_outputs; i++) status = give(c, outputs, i, &results[i]);
   free(args);
   free(results);
@@ -74,7 +69,7 @@ typedef struct turns {
 
 /* Elements of less than a byte do not lie apart. */
 static npuc_status check_whole_bytes(const turns *t, const tensor *x) {
-  return npuc_dtype_bits(x->type) < 8 ? npuc_eval_unsupported(t->c, x->type) : NPUC_OK;
+  return npuc_dtype_width(x->type) == 0 ? npuc_eval_unsupported(t->c, x->type) : NPUC_OK;
 }
 
 static npuc_status grow(const turns *t, kept *k, size_t bytes) {
@@ -136,10 +131,36 @@ static void turns_destroy(turns *t) {
   free(t->stacks);
 }
 
+/* A body that wants an optional may be given what one holds. */
+static npuc_status wrap(const turns *t, const value *formal, tensor *arg) {
+  if (!npuc_dtype_is_optional(formal->type) || npuc_dtype_is_optional(arg->type)) return NPUC_OK;
+  tensor *held, *list;
+  NPUC_TRY(npuc_eval_keep_tensor(t->c, arg->type, &arg->shape, &held));
+  npuc_eval_copy(arg, held);
+  NPUC_TRY(npuc_eval_keep_tensor(t->c, formal->type, &(shape){.rank = 1, .dims = {1}}, &list));
+  npuc_reference_set(list, 0, held);
+  *arg = *list;
+  return NPUC_OK;
+}
+
+/* An optional that went through no turn, where what it holds is wanted. */
+static npuc_status unwrap(const turns *t, int32_t output, tensor *io_tensor) {
+  const value *wanted = output < t->c->node->n_outputs ? t->c->node->outputs[output] : NULL;
+  if (!wanted || !npuc_dtype_is_optional(io_tensor->type) || npuc_dtype_is_optional(wanted->type)) return NPUC_OK;
+  diag_place place = npuc_eval_place(t->c);
+  if (npuc_tensor_elements(io_tensor) == 0)
+    return npuc_fail(t->c->d, NPUC_DIAG_E0605, &place, "output %d would be an optional without an element: there was no turn", (int)output);
+  *io_tensor = *npuc_tensor_item(io_tensor, 0);
+  return NPUC_OK;
+}
+
 /* One run: args are set but for what is carried. */
 static npuc_status turn(turns *t, int32_t first_arg, int32_t first_result) {
-  for (int32_t i = 0; i < t->n_carried; i++) t->args[first_arg + i] = t->carried[i].t;
-  NPUC_TRY(run_body(t->c, 0, t->args, t->results));
+  for (int32_t i = 0; i < t->n_carried; i++) {
+    t->args[first_arg + i] = t->carried[i].t;
+    NPUC_TRY(wrap(t, t->body->inputs[first_arg + i], &t->args[first_arg + i]));
+  }
+  NPUC_TRY(npuc_eval_run_body(t->c, 0, t->args, t->results));
   for (int32_t i = 0; i < t->n_carried; i++) NPUC_TRY(keep(t, &t->carried[i], &t->results[first_result + i]));
   for (int32_t i = 0; i < t->n_stacked; i++) NPUC_TRY(append(t, i, &t->results[first_result + t->n_carried + i]));
   t->n++;
@@ -203,7 +224,11 @@ static npuc_status loop(turns *t, const tensor *const *inputs, tensor *const *ou
     NPUC_TRY(turn(t, 2, 1));
     NPUC_TRY(read_one(c, "cond", &t->results[0], &going));
   }
-  for (int32_t i = 0; i < t->n_carried; i++) NPUC_TRY(give(c, outputs, i, &t->carried[i].t));
+  for (int32_t i = 0; i < t->n_carried; i++) {
+    tensor last = t->carried[i].t;
+    NPUC_TRY(unwrap(t, i, &last));
+    NPUC_TRY(give(c, outputs, i, &last));
+  }
   for (int32_t i = 0; i < t->n_stacked; i++) NPUC_TRY(give_stack(t, outputs, i, 1, 0, false));
   return NPUC_OK;
 }

@@ -36,6 +36,33 @@ npuc_status npuc_eval_allocate(const eval_context *c, tensor *const *outputs, in
                    npuc_shape_text(NULL, s, found), npuc_shape_text(NULL, &outputs[i]->shape, declared));
 }
 
+npuc_status npuc_eval_run_body(const eval_context *c, int32_t body, const tensor *inputs, tensor *results) {
+  if (c->run_body) return c->run_body(c, body, inputs, results);
+  diag_place place = npuc_eval_place(c);
+  return npuc_fail(c->d, NPUC_DIAG_E0602, &place, "bodies run in the executor only");
+}
+
+npuc_status npuc_eval_keep(const eval_context *c, size_t bytes, void **out_memory) {
+  diag_place place = npuc_eval_place(c);
+  if (!c->keep) return npuc_fail(c->d, NPUC_DIAG_E0602, &place, "strings and sequences are made in the executor only");
+  *out_memory = c->keep(c->keep_user, bytes);
+  return *out_memory ? NPUC_OK : npuc_fail_memory(c->d, &place, bytes, "strings and sequences");
+}
+
+npuc_status npuc_eval_keep_tensor(const eval_context *c, dtype type, const shape *s, tensor **out_tensor) {
+  enum { HEAD = (sizeof(tensor) + 63) / 64 * 64 };
+  diag_place place = npuc_eval_place(c);
+  int64_t n;
+  size_t bytes;
+  void *memory;
+  if (!npuc_shape_elements(s, &n) || !npuc_dtype_memory(type, n, &bytes) || bytes > SIZE_MAX - HEAD)
+    return npuc_fail_memory(c->d, &place, SIZE_MAX, "an element of a sequence");
+  NPUC_TRY(npuc_eval_keep(c, HEAD + bytes, &memory));
+  *out_tensor = memory;
+  **out_tensor = (tensor){.type = type, .shape = *s, .data = bytes ? (char *)memory + HEAD : NULL, .bytes = bytes};
+  return NPUC_OK;
+}
+
 void npuc_eval_copy(const tensor *from, tensor *to) {
   if (from->data != to->data && to->bytes) memcpy(to->data, from->data, to->bytes);
 }
@@ -56,7 +83,7 @@ static void *call_scratch(void *user, size_t bytes) {
 }
 
 static bool is_aligned(const tensor *t) {
-  unsigned bytes = npuc_dtype_bits(t->type) / 8;
+  size_t bytes = npuc_dtype_width(t->type);
   return !t->data || bytes < 2 || (uintptr_t)t->data % bytes == 0;
 }
 

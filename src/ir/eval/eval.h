@@ -29,6 +29,12 @@ static inline const tensor *eval_input(const eval_context *c, const tensor *cons
 }
 /* Output `i` with dims that the evaluation found out: gets memory for them, or checks that they are those that it came with. */
 npuc_status npuc_eval_allocate(const eval_context *c, tensor *const *outputs, int32_t i, const shape *s) NPUC_MUST_USE;
+/* Runs body number `body` of the node, or E0602 where nothing runs bodies. */
+npuc_status npuc_eval_run_body(const eval_context *c, int32_t body, const tensor *inputs, tensor *results) NPUC_MUST_USE;
+/* Zeroed memory that lives until the executor's next run, or E0002; E0602 where nothing is kept. */
+npuc_status npuc_eval_keep(const eval_context *c, size_t bytes, void **out_memory) NPUC_MUST_USE;
+/* A tensor there. */
+npuc_status npuc_eval_keep_tensor(const eval_context *c, dtype type, const shape *s, tensor **out_tensor) NPUC_MUST_USE;
 /* Copies the bytes of `from` to `to`, unless they are the same memory. */
 void npuc_eval_copy(const tensor *from, tensor *to);
 

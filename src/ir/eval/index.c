@@ -7,7 +7,7 @@
 #include "ir/eval/eval.h"
 #include "kernels/convert.h"
 
-static size_t width_of(const tensor *t) { return npuc_dtype_bits(t->type) / 8; }
+static size_t width_of(const tensor *t) { return npuc_dtype_width(t->type); }
 
 static void move(tensor *to, int64_t i, const tensor *from, int64_t k) {
   size_t w = width_of(to);

@@ -5,7 +5,7 @@
 #include "ir/eval/eval.h"
 #include "kernels/movement.h"
 
-static size_t element_bytes(const tensor *t) { return npuc_dtype_bits(t->type) / 8; }
+static size_t element_bytes(const tensor *t) { return npuc_dtype_width(t->type); }
 
 static npuc_status check_bytes(const eval_context *c, const tensor *t) {
   return element_bytes(t) ? NPUC_OK : npuc_eval_unsupported(c, t->type);

@@ -127,7 +127,7 @@ npuc_status npuc_eval_pad(const eval_context *c, const tensor *const *inputs, te
   const tensor *x = inputs[0], *fill = eval_input(c, inputs, 2);
   tensor *y = outputs[0];
   pad_mode mode = mode_of(NPUC_ATTRS(pad_attributes, c->node)->mode);
-  pad_job job = {.x = x, .y = y, .bytes = npuc_dtype_bits(x->type) / 8};
+  pad_job job = {.x = x, .y = y, .bytes = npuc_dtype_width(x->type)};
   if (job.bytes == 0) return npuc_eval_unsupported(c, x->type);
   if (y->bytes == 0) return NPUC_OK;
   if (x->shape.rank == 0) {

@@ -7,7 +7,7 @@
 #include "kernels/convert.h"
 #include "kernels/movement.h"
 
-static size_t width_of(const tensor *t) { return npuc_dtype_bits(t->type) / 8; }
+static size_t width_of(const tensor *t) { return npuc_dtype_width(t->type); }
 
 static npuc_status check_bytes(const eval_context *c, const tensor *t) { return width_of(t) ? NPUC_OK : npuc_eval_unsupported(c, t->type); }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ir/eval/eval.h"
+#include "ir/eval/text.h"
 #include "kernels/convert.h"
 #include "tensor/minifloat.h"
 
@@ -34,7 +35,7 @@ npuc_status npuc_eval_constantofshape(const eval_context *c, const tensor *const
     if (y->bytes) memset(y->data, 0, y->bytes);
     return NPUC_OK;
   }
-  size_t bytes = npuc_dtype_bits(fill->type) / 8;
+  size_t bytes = npuc_dtype_width(fill->type);
   if (bytes == 0) return npuc_eval_unsupported(c, fill->type);
   for (size_t i = 0; i + bytes <= y->bytes; i += bytes) memcpy((char *)y->data + i, fill->data, bytes);
   return NPUC_OK;
@@ -91,12 +92,13 @@ static void cast_body(void *context, size_t begin, size_t end, size_t worker) {
 
 static npuc_status cast(const eval_context *c, const tensor *const *inputs, tensor *const *outputs, minifloat_mode mode) {
   dtype_kind from = npuc_dtype_kind(inputs[0]->type), to = npuc_dtype_kind(outputs[0]->type);
-  if (from == KIND_STRING || from == KIND_COMPLEX || from == KIND_NONE) return npuc_eval_unsupported(c, inputs[0]->type);
-  if (to == KIND_STRING || to == KIND_COMPLEX || to == KIND_NONE) return npuc_eval_unsupported(c, outputs[0]->type);
-  if (inputs[0]->type == outputs[0]->type) {
+  if (inputs[0]->type == outputs[0]->type && from != KIND_COMPLEX && from != KIND_NONE) {
     npuc_eval_copy(inputs[0], outputs[0]);
     return NPUC_OK;
   }
+  if (from == KIND_STRING || to == KIND_STRING) return npuc_eval_cast_text(c, inputs[0], outputs[0]);
+  if (from == KIND_COMPLEX || from == KIND_NONE) return npuc_eval_unsupported(c, inputs[0]->type);
+  if (to == KIND_COMPLEX || to == KIND_NONE) return npuc_eval_unsupported(c, outputs[0]->type);
   bool by_mode = mode.overflows || mode.rounding != ROUND_UP;
   if (by_mode && to == KIND_FLOAT && npuc_dtype_bits(outputs[0]->type) == 8) {
     cast_by_mode(inputs[0], outputs[0], mode);

@@ -74,7 +74,7 @@ static void where_body(void *context, size_t begin, size_t end, size_t worker) {
 }
 
 npuc_status npuc_eval_where(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
-  where_job job = {inputs[0], inputs[1], inputs[2], outputs[0], npuc_dtype_bits(inputs[1]->type) / 8, {0}, 0};
+  where_job job = {inputs[0], inputs[1], inputs[2], outputs[0], npuc_dtype_width(inputs[1]->type), {0}, 0};
   if (job.bytes == 0) return npuc_eval_unsupported(c, inputs[1]->type);
   if (job.out->bytes == 0) return NPUC_OK;
   job.plan = npuc_broadcast_plan_three(&job.x->shape, &job.y->shape, &job.condition->shape, &job.out->shape);

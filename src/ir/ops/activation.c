@@ -218,7 +218,7 @@ const op_def npuc_op_identity = {
     .type = "Identity",
     .since_version = 25,
     .oldest_version = 1,
-    .traits = TRAIT_ELEMENTWISE | TRAIT_MOVES_DATA | TRAIT_MONOTONE,
+    .traits = TRAIT_ELEMENTWISE | TRAIT_MOVES_DATA | TRAIT_MONOTONE | TRAIT_TAKES_LISTS,
     .summary = "The input itself.",
     .formula = "output = input",
     .source = "ONNX Identity-25",

@@ -56,7 +56,8 @@ static npuc_status number_verify(diag *d, const node *n) {
 }
 static npuc_status any_verify(diag *d, const node *n) {
   dtype t = n->inputs[0]->type;
-  return check_kind(d, n, npuc_dtype_is_integer(t) || npuc_dtype_kind(t) == KIND_FLOAT || t == DTYPE_BOOL, "a number type or bool");
+  return check_kind(d, n, npuc_dtype_is_integer(t) || npuc_dtype_kind(t) == KIND_FLOAT || t == DTYPE_BOOL || t == DTYPE_STRING,
+                    "a number type, bool or string");
 }
 
 #define BINARY(op_symbol, op_enum, name, since, oldest, flags, inference, check, text, rule) \
@@ -77,7 +78,8 @@ static npuc_status any_verify(diag *d, const node *n) {
       .eval = npuc_eval_##op_symbol,                                                         \
   }
 
-BINARY(equal, OP_EQUAL, "Equal", 19, 7, TRAIT_COMMUTATIVE, boolean_infer, any_verify, "Whether two values are equal.", "C = A == B");
+BINARY(equal, OP_EQUAL, "Equal", 19, 7, TRAIT_COMMUTATIVE | TRAIT_TAKES_TEXT, boolean_infer, any_verify, "Whether two values are equal.",
+       "C = A == B");
 BINARY(less, OP_LESS, "Less", 13, 7, 0, boolean_infer, number_verify, "Whether the first is smaller.", "C = A < B");
 BINARY(greater, OP_GREATER, "Greater", 13, 7, 0, boolean_infer, number_verify, "Whether the first is larger.", "C = A > B");
 BINARY(lessorequal, OP_LESSOREQUAL, "LessOrEqual", 16, 12, 0, boolean_infer, number_verify, "Whether the first is not larger.",
@@ -259,6 +261,7 @@ const op_def npuc_op_where = {
     .type = "Where",
     .since_version = 16,
     .oldest_version = 9,
+    .traits = TRAIT_TAKES_TEXT,
     .summary = "Elements of one tensor where a condition holds, of another elsewhere.",
     .formula = "output = condition ? X : Y",
     .source = "ONNX Where-16; broadcasting as numpy",

@@ -80,18 +80,26 @@ static npuc_status if_verify(diag *d, const node *n) {
   return check_body(d, n, "else_branch", a->else_branch, 0, (size_t)n->n_outputs);
 }
 
+/* A branch that never runs need not fit the shapes that the other one is chosen for: exporters write one branch for each rank. */
+static void forget_shapes(fact *facts, int32_t n) {
+  for (int32_t i = 0; i < n; i++) facts[i] = (fact){.type = facts[i].type, .shape = SHAPE_UNKNOWN};
+}
+
 static npuc_status if_infer(infer_context *c) {
   const if_attributes *a = NPUC_ATTRS(if_attributes, c->node);
   NPUC_TRY(if_verify(c->d, c->node));
   size_t n = (size_t)c->node->n_outputs;
   fact *facts = NPUC_NEW_ARRAY(c->scratch, (size_t)npuc_node_captures(c->node) + 1, fact);
   fact *results[2] = {NPUC_NEW_ARRAY(c->scratch, n + 1, fact), NPUC_NEW_ARRAY(c->scratch, n + 1, fact)};
-  capture_facts(c, facts, 0);
-  NPUC_TRY(npuc_infer_body(c, a->then_branch, facts, results[0]));
-  NPUC_TRY(npuc_infer_body(c, a->else_branch, facts, results[1]));
   const fact *cond = npuc_fact_input(c, 0);
   bool known = cond && cond->constant && npuc_tensor_elements(cond->constant) == 1;
   int chosen = known ? !npuc_tensor_get_int(cond->constant, 0) : 0;
+  graph *const branches[2] = {a->then_branch, a->else_branch};
+  for (int i = 0; i < 2; i++) {
+    capture_facts(c, facts, 0);
+    if (known && i != chosen) forget_shapes(facts, npuc_node_captures(c->node));
+    NPUC_TRY(npuc_infer_body(c, branches[i], facts, results[i]));
+  }
   for (int32_t i = 0; i < c->node->n_outputs; i++) {
     fact *out = &c->outputs[i];
     *out = (fact){.type = results[chosen][i].type, .shape = results[chosen][i].shape};
@@ -105,7 +113,7 @@ static npuc_status if_infer(infer_context *c) {
 
 const op_def npuc_op_if = {
     ONNX_OP(if, OP_IF, "If", 25, 1),
-    .traits = TRAIT_DATA_SHAPE,
+    .traits = TRAIT_DATA_SHAPE | TRAIT_TAKES_TEXT | TRAIT_TAKES_LISTS,
     .summary = "Runs one of two graphs.",
     .formula = "outputs = cond ? then_branch() : else_branch()",
     PORTS_IN(if_inputs, 1),
@@ -117,6 +125,12 @@ const op_def npuc_op_if = {
 };
 
 /* -- what Loop and Scan carry -- */
+
+/* What is carried keeps its type, but that an optional may become what it would hold: the body is given that as an optional again. */
+static npuc_status carried_type(infer_context *c, int32_t index, dtype *type, dtype result) {
+  if (npuc_dtype_is_optional(*type) && npuc_dtype_item(*type) == result) return NPUC_OK;
+  return same_type(c, "body", index, type, result);
+}
 
 /* The facts of body inputs first .. first + n, from one turn to the next: results[i] is what number i becomes. */
 static npuc_status settle_carried(infer_context *c, graph *body, fact *facts, int32_t first, int32_t n, fact *results,
@@ -130,7 +144,7 @@ static npuc_status settle_carried(infer_context *c, graph *body, fact *facts, in
     NPUC_TRY(npuc_infer_body(&quiet, body, facts, results));
     for (int32_t i = 0; i < n; i++) {
       fact *carried = &facts[first + i];
-      NPUC_TRY(same_type(c, "body", i, &carried->type, results[first_result + i].type));
+      NPUC_TRY(carried_type(c, i, &carried->type, results[first_result + i].type));
       if (round + 1 == ROUNDS) carried->shape = SHAPE_UNKNOWN;
       widen(&carried->shape, &results[first_result + i].shape, &changed);
     }
@@ -139,9 +153,11 @@ static npuc_status settle_carried(infer_context *c, graph *body, fact *facts, in
   return npuc_infer_body(c, body, facts, results);
 }
 
-static void carried_outputs(infer_context *c, const fact *facts, int32_t first, int32_t n) {
+static void carried_outputs(infer_context *c, const fact *facts, int32_t n, const fact *results) {
   for (int32_t i = 0; i < n; i++) {
-    c->outputs[i] = (fact){.type = facts[first + i].type, .shape = facts[first + i].shape};
+    c->outputs[i] = (fact){.type = facts[i].type, .shape = facts[i].shape};
+    if (npuc_dtype_is_optional(facts[i].type)) c->outputs[i].type = results[i].type;
+    if (npuc_dtype_is_list(c->outputs[i].type)) c->outputs[i].shape = (shape){.rank = 1, .dims = {DIM_UNKNOWN}};
     free_dims(c, i);
   }
 }
@@ -205,7 +221,7 @@ static npuc_status loop_infer(infer_context *c) {
   for (int32_t i = 0; i < n; i++) facts[2 + i] = c->inputs[2 + i] ? *c->inputs[2 + i] : (fact){.shape = SHAPE_UNKNOWN};
   capture_facts(c, facts, 2 + n);
   NPUC_TRY(settle_carried(c, body, facts, 2, n, results, 1));
-  carried_outputs(c, facts, 2, n);
+  carried_outputs(c, facts + 2, n, results + 1);
   const fact *most = npuc_fact_input(c, 0), *cond = npuc_fact_input(c, 1);
   elements count;
   bool always = (!cond || is_true(cond)) && is_true(&results[0]);
@@ -218,7 +234,7 @@ static npuc_status loop_infer(infer_context *c) {
 
 const op_def npuc_op_loop = {
     ONNX_OP(loop, OP_LOOP, "Loop", 25, 1),
-    .traits = TRAIT_DATA_SHAPE,
+    .traits = TRAIT_DATA_SHAPE | TRAIT_TAKES_TEXT | TRAIT_TAKES_LISTS,
     .summary = "Runs a graph again and again, each time on what the time before left.",
     .formula = "for (i = 0; i < M && cond; i++) cond, v, scan[i] = body(i, cond, v)",
     PORTS_IN(loop_inputs, 2),
@@ -304,7 +320,7 @@ static npuc_status scan_infer(infer_context *c) {
     NPUC_TRY(slice_fact(c, i, a->scan_input_axes.count ? a->scan_input_axes.values[i - states] : 0, &turns, &facts[i]));
   capture_facts(c, facts, given);
   NPUC_TRY(settle_carried(c, a->body, facts, 0, states, results, 0));
-  carried_outputs(c, facts, 0, states);
+  carried_outputs(c, facts, states, results);
   for (int32_t i = states; i < c->node->n_outputs; i++)
     NPUC_TRY(stacked_output(c, i, &results[i], a->scan_output_axes.count ? a->scan_output_axes.values[i - states] : 0, turns));
   return NPUC_OK;
@@ -312,7 +328,7 @@ static npuc_status scan_infer(infer_context *c) {
 
 const op_def npuc_op_scan = {
     ONNX_OP(scan, OP_SCAN, "Scan", 25, 9),
-    .traits = TRAIT_DATA_SHAPE,
+    .traits = TRAIT_DATA_SHAPE | TRAIT_TAKES_TEXT | TRAIT_TAKES_LISTS,
     .summary = "Runs a graph on each slice of its inputs, with states handed from one slice to the next.",
     .formula = "for (i = 0; i < length; i++) state, y[i] = body(state, x[i])",
     PORTS_IN(scan_inputs, 1),

@@ -156,6 +156,7 @@ const op_def npuc_op_shape = {
     .type = "Shape",
     .since_version = 25,
     .oldest_version = 15,
+    .traits = TRAIT_TAKES_TEXT,
     .summary = "The dims of a tensor.",
     .formula = "shape = data.shape[start : end]",
     .source = "ONNX Shape-25",
@@ -173,7 +174,7 @@ const op_def npuc_op_cast = {
     .type = "Cast",
     .since_version = 28,
     .oldest_version = 19,
-    .traits = TRAIT_ELEMENTWISE,
+    .traits = TRAIT_ELEMENTWISE | TRAIT_TAKES_TEXT,
     .summary = "The same values in another type.",
     .formula = "output = (to) input; float to integer truncates toward 0",
     .source = "ONNX Cast-28",
@@ -279,6 +280,7 @@ static npuc_status size_infer(infer_context *c) {
 
 const op_def npuc_op_castlike = {
     ONNX_OP(castlike, OP_CASTLIKE, "CastLike", 25, 19),
+    .traits = TRAIT_TAKES_TEXT,
     .summary = "The same values in another tensor's type.",
     .formula = "output = (type of target_type) input",
     PORTS_IN(castlike_inputs, 2),
@@ -301,6 +303,7 @@ const op_def npuc_op_bitcast = {
 
 const op_def npuc_op_size = {
     ONNX_OP(size, OP_SIZE, "Size", 25, 1),
+    .traits = TRAIT_TAKES_TEXT,
     .summary = "Number of elements of a tensor.",
     .formula = "size = product of data.shape",
     PORTS_IN(shape_inputs, 1),

@@ -13,7 +13,7 @@ def floats(*shape):
 
 
 def case(name, text, judges="ort", **feeds):
-    CASES[name] = (text, {k: v if isinstance(v, list) else np.asarray(v) for k, v in feeds.items()}, judges)
+    CASES[name] = (text, {k: v if v is None or isinstance(v, list) else np.asarray(v) for k, v in feeds.items()}, judges)
 
 
 # -- functions --
@@ -247,3 +247,61 @@ case("optional_known", H + """m (float[2] x) => (float[2] y, bool has, bool none
   has = OptionalHasElement (o)
   none = OptionalHasElement ()
 }""", x=floats(2))
+
+# -- sequences and optionals whose length data gives, and strings --
+case("sequence_positions", H + """m (float[2] x, float[3] z, int64 p, int64 q) => (float[K] a, float[L] b, int64 n, seq(float[]) all) {
+  built = SequenceConstruct (x, z, x)
+  more = SequenceInsert (built, z, p)
+  less = SequenceErase (more, q)
+  a = SequenceAt (less, p)
+  b = SequenceAt (more, q)
+  n = SequenceLength (less)
+  all = Identity (less)
+}""", BOTH, x=floats(2), z=floats(3), p=np.array(1), q=np.array(-1))
+case("sequence_free", H + """m (float[N,3] x, int64 each, int64[K] sizes) => (float[M,3] a, float[L,1,3] b, float[P,3] c) {
+  rows = SplitToSequence <axis = 0, keepdims = 1> (x)
+  a = ConcatFromSequence <axis = 0> (rows)
+  b = ConcatFromSequence <axis = 0, new_axis = 1> (rows)
+  pairs = SplitToSequence (x, each)
+  zero = Constant <value_int = 0> ()
+  dropped = SequenceErase (pairs, zero)
+  c = ConcatFromSequence <axis = 0> (dropped)
+}""", BOTH, x=floats(5, 3), each=np.array(2), sizes=np.array([5]))
+case("sequence_ports", H + """m (seq(float[]) s, float[2] x) => (seq(float[]) t, int64 n) {
+  t = SequenceInsert (s, x)
+  n = SequenceLength (t)
+}""", BOTH, s=[floats(2), floats(3, 2)], x=floats(2))
+case("sequence_in_loop", H + """m (float[N,2] x, int64 M) => (float[P,2] y, seq(float[]) all) {
+  none = SequenceEmpty ()
+  all = Loop (M, "", none) <body = turn (int64 i, bool go, seq(float[]) s) => (bool on, seq(float[]) t) {
+    on = Identity (go)
+    row = Gather <axis = 0> (x, i)
+    axis = Constant <value_ints = [0]> ()
+    line = Unsqueeze (row, axis)
+    t = SequenceInsert (s, line)
+  }>
+  y = ConcatFromSequence <axis = 0> (all)
+}""", "ort", x=floats(4, 2), M=np.array(3))
+case("sequence_in_if", H + """m (float[4,2] x, bool c) => (seq(float[]) s) {
+  s = If (c) <then_branch = yes () => (seq(float[]) a) { a = SplitToSequence (x) }, else_branch = no () => (seq(float[]) b) { b = SequenceConstruct (x, x) }>
+}""", BOTH, x=floats(4, 2), c=np.array(True))
+case("sequence_map", H + """m (seq(float[]) s, float[2] x) => (seq(float[]) t, seq(int64[]) shapes) {
+  t, shapes = SequenceMap (s, x) <body = each (float[A,2] a, float[2] b) => (float[A,2] r, int64[2] k) {
+    p = Add (a, b)
+    r = Mul (p, x)
+    k = Shape (a)
+  }>
+}""", s=[floats(1, 2), floats(3, 2)], x=floats(2))
+case("optional_ports", H + """m (optional(float[2]) o, optional(seq(float[])) none) => (float[2] y, bool has, bool empty) {
+  y = OptionalGetElement (o)
+  has = OptionalHasElement (o)
+  empty = OptionalHasElement (none)
+}""", "onnx", o=floats(2), none=None)
+case("strings", """<ir_version: 10, opset_import: ["" : 20]>
+m (string[2,2] x, int64[2] at) => (string[2,2] z, string[2,2] w, bool[2,2] same, bool[2,2] match, string[2,2,K] parts, int64[2,2] counts) <string[2] tail = {"!", " go"}> {
+  z = StringConcat (x, tail)
+  w = Gather <axis = 1> (z, at)
+  same = Equal (x, w)
+  match = RegexFullMatch <pattern = "[a-z]+( (the|two))*"> (x)
+  parts, counts = StringSplit (x)
+}""", BOTH, x=np.array([["one", " two  the"], ["\u00e9t\u00e9", "go the two"]], dtype=object), at=np.array([1, 0]))

@@ -27,9 +27,18 @@ def by_reference(model, feeds):
     return ReferenceEvaluator(model).run(None, feeds)
 
 
-def proto(v):
-    if isinstance(v, list):
-        return numpy_helper.from_list(v)
+def proto(v, type):
+    """As the model declares it: a tensor, a sequence, or an optional of either."""
+    if type.HasField("optional_type"):
+        inner = type.optional_type.elem_type
+        p = onnx.OptionalProto(elem_type=onnx.OptionalProto.SEQUENCE if inner.HasField("sequence_type") else onnx.OptionalProto.TENSOR)
+        if v is not None:
+            (p.sequence_value if inner.HasField("sequence_type") else p.tensor_value).CopyFrom(proto(v, inner))
+        return p
+    if type.HasField("sequence_type"):
+        p = onnx.SequenceProto(elem_type=onnx.SequenceProto.TENSOR)
+        p.tensor_values.extend(proto(x, type.sequence_type.elem_type) for x in v)
+        return p
     return numpy_helper.from_array(np.asarray(v))
 
 
@@ -38,6 +47,8 @@ def check_equal(name, a, b):
         assert len(a) == len(b), name
         for x, y in zip(a, b):
             check_equal(name, x, y)
+    elif a is None or np.asarray(a).dtype.kind in "OUS":
+        assert np.array_equal(a, b), name
     else:
         np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-5, atol=1e-6, err_msg=name)
         assert np.asarray(a).dtype == np.asarray(b).dtype and np.asarray(a).shape == np.asarray(b).shape, name
@@ -55,9 +66,9 @@ def write(name, text, feeds, judges):
     data.mkdir(parents=True)
     (folder / "model.onnx").write_bytes(model.SerializeToString(deterministic=True))
     for i, value in enumerate(model.graph.input):
-        (data / f"input_{i}.pb").write_bytes(proto(feeds[value.name]).SerializeToString(deterministic=True))
-    for i, v in enumerate(results[0]):
-        (data / f"output_{i}.pb").write_bytes(proto(v).SerializeToString(deterministic=True))
+        (data / f"input_{i}.pb").write_bytes(proto(feeds[value.name], value.type).SerializeToString(deterministic=True))
+    for i, (v, value) in enumerate(zip(results[0], model.graph.output)):
+        (data / f"output_{i}.pb").write_bytes(proto(v, value.type).SerializeToString(deterministic=True))
 
 
 for name, (text, feeds, judges) in cases.CASES.items():

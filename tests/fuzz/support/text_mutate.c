@@ -173,6 +173,9 @@ static void write_attribute(words *w, FILE *out, const attr_field *a) {
     case ATTR_STRINGS:
       fputs("[\"Tanh\", \"Relu\"]", out);
       break;
+    case ATTR_TYPE:
+      fputs("optional(seq(float[]))", out);
+      break;
     case ATTR_TENSOR:
       fputs(below(w, 2) ? "float[2] {1, 2}" : "int64[1] {3}", out);
       break;

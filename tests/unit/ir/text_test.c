@@ -12,6 +12,7 @@
 
 #include "ir/attributes.h"
 #include "support/ir.h"
+#include "tensor/reference.h"
 
 static char *print_all(arena *a, const module *m) { return npuc_module_print(a, m, &(text_options){.max_elements = -1}); }
 
@@ -124,6 +125,30 @@ static void what_onnx_prints_is_read(void **state) {
   comes_back(recorded);
 }
 
+static void strings_and_sequences_come_back(void **state) {
+  (void)state;
+  const char *text =
+      "<ir_version: 10, opset_import: [\"\" : 28]>\n"
+      "main (seq(float[]) s, optional(seq(string[])) o, string[2] x) => (seq(float[]) t, optional(float[]) none, string[2] z)\n"
+      "<string[2] w = {\"a \\\"b\\\"\", \"\"}>\n"
+      "{\n"
+      "   t = SequenceErase (s)\n"
+      "   none = Optional <type: type_proto = float[]> ()\n"
+      "   z = StringConcat (x, w)\n"
+      "}\n";
+  module *m = npuc_test_module(text);
+  const graph *g = m->graphs[0];
+  assert_int_equal(g->inputs[0]->type, npuc_dtype_sequence(DTYPE_F32));
+  assert_int_equal(g->inputs[1]->type, npuc_dtype_optional(npuc_dtype_sequence(DTYPE_STRING)));
+  assert_string_equal(npuc_dtype_name(g->inputs[1]->type), "optional(seq(string))");
+  assert_string_equal(npuc_tensor_text(npuc_graph_value(g, "w")->constant, 0).bytes, "a \"b\"");
+  assert_int_equal(npuc_tensor_text(npuc_graph_value(g, "w")->constant, 1).n, 0);
+  arena *a = npuc_arena_create();
+  assert_string_equal(print_all(a, m), text);
+  npuc_arena_destroy(a);
+  npuc_module_destroy(m);
+}
+
 static void parts_follow_each_other(void **state) {
   (void)state;
   const char *text =
@@ -167,7 +192,11 @@ static void what_is_wrong_is_named(void **state) {
   refused("g (float x) => (y) <float x = {1}> { y = Relu (x) }", NPUC_BAD_INPUT, NPUC_DIAG_E0416, "\"x\"");
   refused("g (float x) => (y) { y = Add (x, z) z = Relu (y) }", NPUC_BAD_INPUT, NPUC_DIAG_E0415, "y");
   refused("g (flaot[2] x) => (y) { y = Relu (x) }", NPUC_BAD_INPUT, NPUC_DIAG_E0420, "");
-  refused("g (seq(float) x) => (y) { y = Relu (x) }", NPUC_BAD_INPUT, NPUC_DIAG_E0420, "seq");
+  refused("g (seq(seq(float)) x) => (y) { y = Relu (x) }", NPUC_BAD_INPUT, NPUC_DIAG_E0420, "seq(seq(");
+  refused("g (optional(optional(float)) x) => (y) { y = Relu (x) }", NPUC_BAD_INPUT, NPUC_DIAG_E0420, "optional(optional(");
+  refused("g (seq(flaot) x) => (y) { y = Relu (x) }", NPUC_BAD_INPUT, NPUC_DIAG_E0420, "flaot");
+  refused("g () => (y) <string[2] y = {\"a\"}> { }", NPUC_BAD_INPUT, NPUC_DIAG_E0420, "1 of its 2 elements");
+  refused("g () => (y) <string y = {1}> { }", NPUC_BAD_INPUT, NPUC_DIAG_E0420, "no string");
   refused("<opset_import: [\"\" : 99]> g (float x) => (y) { y = Relu (x) }", NPUC_BAD_INPUT, NPUC_DIAG_E0420, "opset 99");
   /* An older opset is read where the operator was the same then, else refused. */
   refused("<opset_import: [\"\" : 9]> g (float[2,2] x) => (y) { y = Softmax (x) }", NPUC_UNSUPPORTED, NPUC_DIAG_E0421, "opset 9");
@@ -342,13 +371,10 @@ static void the_locale_changes_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_model_has_its_parts),
-      cmocka_unit_test(the_printed_form_is_this),
-      cmocka_unit_test(what_onnx_prints_is_read),
-      cmocka_unit_test(parts_follow_each_other),
-      cmocka_unit_test(what_is_wrong_is_named),
-      cmocka_unit_test(random_graphs_come_back),
-      cmocka_unit_test(damaged_texts_are_read_or_refused),
+      cmocka_unit_test(a_model_has_its_parts),      cmocka_unit_test(the_printed_form_is_this),
+      cmocka_unit_test(what_onnx_prints_is_read),   cmocka_unit_test(strings_and_sequences_come_back),
+      cmocka_unit_test(parts_follow_each_other),    cmocka_unit_test(what_is_wrong_is_named),
+      cmocka_unit_test(random_graphs_come_back),    cmocka_unit_test(damaged_texts_are_read_or_refused),
       cmocka_unit_test(the_locale_changes_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

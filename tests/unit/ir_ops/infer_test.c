@@ -125,6 +125,7 @@ static void set_attribute(module *m, node *n, char *text, tensor *constant) {
       break;
     case ATTR_FLOATS:
     case ATTR_GRAPH:
+    case ATTR_TYPE:
       fail();
       break;
   }

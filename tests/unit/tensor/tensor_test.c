@@ -135,7 +135,7 @@ static void impossible_sizes_are_refused(void **state) {
   shape huge = {.rank = 2, .dims = {(int64_t)1 << 40, (int64_t)1 << 40}}, symbolic = {.rank = 1, .dims = {-1}};
   assert_int_equal(npuc_tensor_create(NULL, DTYPE_F32, &huge, &t), NPUC_BAD_INPUT);
   assert_int_equal(npuc_tensor_create(NULL, DTYPE_F32, &symbolic, &t), NPUC_BAD_INPUT);
-  assert_int_equal(npuc_tensor_create(NULL, DTYPE_STRING, &(shape){.rank = 0}, &t), NPUC_BAD_INPUT);
+  assert_int_equal(npuc_tensor_create(NULL, DTYPE_NONE, &(shape){.rank = 0}, &t), NPUC_BAD_INPUT);
 }
 
 static void blobs_are_counted(void **state) {

@@ -1,0 +1,1 @@
+2one!2 two  the go2été!2go the two go

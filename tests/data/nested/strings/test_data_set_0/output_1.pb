@@ -1,0 +1,1 @@
+2 two  the go2one!2go the two go2été!

@@ -96,6 +96,7 @@ static npu_node_cost move_cost(const qnode *n, const npu_arch *arch, const sizes
     case QOP_Squeeze:
     case QOP_Unsqueeze:
     case QOP_Identity:
+    case QOP_Transpose:
       return (npu_node_cost){0};
     default:
       break;

@@ -62,21 +62,63 @@ static bool renames(qop op) {
 /* The dense form lists elements in the same order in both. */
 static bool same_order(const layout *a, const layout *b) { return a->order == b->order || a->c == 1 || a->h * a->w == 1; }
 
-bool npuc_npu_is_alias(const qgraph *g, const npu_arch *arch, size_t node) {
+/* The same bytes in the scratchpad: how the pixels are cut into rows does not matter. */
+static bool same_bytes(const layout *a, const layout *b) { return a->c == b->c && (uint64_t)a->h * a->w == (uint64_t)b->h * b->w; }
+
+/* The layout `in` for y, whose dense form has this order: y's natural one where that is the same bytes, else in itself. */
+static layout reordered(const npu_arch *arch, const qtensor *y, layout in, layout_order order) {
+  layout natural;
+  in.order = order;
+  return natural_layout(arch, y, &natural) && same_bytes(&in, &natural) && natural.order == order ? natural : in;
+}
+
+/* Axis 1 goes behind all others ([0, 2, .., 1]), or the last one to axis 1 ([0, r-1, 1, ..]). */
+static bool moves_axis(const qnode *n, int32_t rank, bool to_end) {
+  uint32_t count;
+  const int64_t *perm = npuc_qnode_list(n, QATTR_perm, &count);
+  if (rank < 3 || count != (uint32_t)rank || perm[0] != 0) return false;
+  for (int32_t i = 1; i < rank; i++) {
+    int64_t wanted = to_end ? (i == rank - 1 ? 1 : i + 1) : (i == 1 ? rank - 1 : i - 1);
+    if (perm[i] != wanted) return false;
+  }
+  return true;
+}
+
+/* Channels lie beside each other in memory, whatever the dense form: bringing them to the end, or back, moves nothing. */
+static bool transposed_layout(const qgraph *g, const npu_arch *arch, const qnode *n, const layout *in, layout *out_layout) {
+  const qtensor *x = &g->tensors[n->inputs[0]], *y = &g->tensors[n->outputs[0]];
+  bool first = in->order == LAYOUT_CHANNELS_FIRST;
+  if (!moves_axis(n, x->rank, first) || x->dims[0] != 1 || x->dims[first ? 1 : x->rank - 1] != in->c) return false;
+  *out_layout = reordered(arch, y, *in, first ? LAYOUT_CHANNELS_LAST : LAYOUT_CHANNELS_FIRST);
+  return true;
+}
+
+/* False where the node's output has not the bytes of its input; else the output's layout. */
+static bool alias_layout(const qgraph *g, const npu_arch *arch, size_t node, layout *out_layout) {
   const qnode *n = &g->nodes[node];
-  layout in, out;
-  if (!renames(n->op) || !npuc_npu_layout_of(g, arch, n->inputs[0], &in)) return false;
   const qtensor *y = &g->tensors[n->outputs[0]];
-  if (natural_layout(arch, y, &out) && npuc_layout_same(&in, &out) && same_order(&in, &out)) return true;
+  layout in;
+  if ((!renames(n->op) && n->op != QOP_Transpose) || !npuc_npu_layout_of(g, arch, n->inputs[0], &in)) return false;
+  if (n->op == QOP_Transpose) return transposed_layout(g, arch, n, &in, out_layout);
+  if (natural_layout(arch, y, out_layout) && same_bytes(&in, out_layout) && same_order(&in, out_layout)) return true;
+  *out_layout = in;
+  /* Other axes than a feature map has, but the channels stay where they are: first, or last. */
+  if (in.order == LAYOUT_CHANNELS_FIRST ? y->rank >= 2 && y->dims[0] == 1 && y->dims[1] == in.c
+                                        : y->rank >= 1 && y->dims[y->rank - 1] == in.c)
+    return true;
   /* Flatten before a Gemm: the Gemm reads the feature map as a convolution with a kernel of its size. */
   bool one_row = y->rank == 2 && y->dims[0] == 1;
   return one_row && (in.order == LAYOUT_CHANNELS_FIRST || in.h * in.w == 1) && only_gemms_read(g, n->outputs[0]);
 }
 
+bool npuc_npu_is_alias(const qgraph *g, const npu_arch *arch, size_t node) {
+  layout ignored;
+  return alias_layout(g, arch, node, &ignored);
+}
+
 bool npuc_npu_layout_of(const qgraph *g, const npu_arch *arch, int32_t tensor, layout *out_layout) {
   size_t node;
-  const qnode *n = producer_of(g, tensor, &node);
-  if (n && renames(n->op) && npuc_npu_is_alias(g, arch, node)) return npuc_npu_layout_of(g, arch, n->inputs[0], out_layout);
+  if (producer_of(g, tensor, &node) && alias_layout(g, arch, node, out_layout)) return true;
   return natural_layout(arch, &g->tensors[tensor], out_layout);
 }
 
@@ -279,7 +321,7 @@ static bool has_natural_layouts(const question *q) {
     int32_t t = i < feature_inputs(q->n) ? q->n->inputs[i] : q->n->outputs[i - feature_inputs(q->n)];
     layout is, would_be;
     if (!npuc_npu_layout_of(q->g, q->arch, t, &is) || !natural_layout(q->arch, &q->g->tensors[t], &would_be) ||
-        !npuc_layout_same(&is, &would_be))
+        !npuc_layout_same(&is, &would_be) || !same_order(&is, &would_be))
       return false;
   }
   return true;
@@ -339,12 +381,17 @@ static const predicate conv_rules[] = {
     END};
 static const predicate gemm_rules[] = {DTYPES, LAYOUTS, COMPUTED, CONSTANTS, MULTIPLIERS, FITS, END};
 static const predicate binary_rules[] = {
-    DTYPES,      LAYOUTS,
-    COMPUTED,    CONSTANTS,
-    MULTIPLIERS, {"has_equal_shapes_or_channel_vector", has_equal_shapes_or_channel_vector, "broadcasting other than one value a channel"},
-    FITS,        END};
-static const predicate unary_rules[] = {DTYPES, LAYOUTS, COMPUTED, CONSTANTS, MULTIPLIERS, FITS, END};
-static const predicate lookup_rules[] = {DTYPES, LAYOUTS, COMPUTED, CONSTANTS, FITS, END};
+    DTYPES,
+    LAYOUTS,
+    COMPUTED,
+    CONSTANTS,
+    NATURAL,
+    MULTIPLIERS,
+    {"has_equal_shapes_or_channel_vector", has_equal_shapes_or_channel_vector, "broadcasting other than one value a channel"},
+    FITS,
+    END};
+static const predicate unary_rules[] = {DTYPES, LAYOUTS, COMPUTED, CONSTANTS, NATURAL, MULTIPLIERS, FITS, END};
+static const predicate lookup_rules[] = {DTYPES, LAYOUTS, COMPUTED, CONSTANTS, NATURAL, FITS, END};
 static const predicate average_rules[] = {
     DTYPES,
     LAYOUTS,
@@ -395,7 +442,12 @@ static const predicate normalize_rules[] = {
     {"has_short_rows", has_short_rows, "a row has more than 65535 elements, or epsilon is very large beside the input's step"},
     FITS,
     END};
-static const predicate transpose_rules[] = {{"has_hardware", has_hardware, "there is no transposing path for activations"}, END};
+static const predicate transpose_rules[] = {
+    DTYPES,
+    LAYOUTS,
+    COMPUTED,
+    {"keeps_layout", keeps_layout, "there is no transposing path for activations, but for channels that go last or come back"},
+    END};
 static const predicate gather_rules[] = {{"has_hardware", has_hardware, "there is no indexed access"}, END};
 static const predicate argmax_rules[] = {{"has_hardware", has_hardware, "there is no reduction to an index"}, END};
 static const predicate unknown_rules[] = {{"has_hardware", has_hardware, "the operator is not one of the machine's"}, END};
@@ -457,6 +509,7 @@ static const char *npu_reason(qop op) {
     case QOP_Squeeze:
     case QOP_Unsqueeze:
     case QOP_Identity:
+    case QOP_Transpose:
       return "the same bytes under another shape";
     default:
       return "computed by the vector unit";

@@ -179,6 +179,15 @@ static void add_steps(painter *p, const node *n, qattr *list, int32_t *count) {
   list[(*count)++] = (qattr){QATTR_steps, values, (uint32_t)steps};
 }
 
+/* Without perm the axes are reversed. */
+static void add_perm(painter *p, const node *n, qattr *list, int32_t *count) {
+  const int_list *perm = &NPUC_ATTRS(transpose_attributes, n)->perm;
+  int32_t rank = n->inputs[0]->shape.rank > 0 ? n->inputs[0]->shape.rank : 0;
+  int64_t *values = NPUC_NEW_ARRAY(p->a, (size_t)rank + 1, int64_t);
+  for (int32_t i = 0; i < rank; i++) values[i] = perm->count == rank ? perm->values[i] : rank - 1 - i;
+  list[(*count)++] = (qattr){QATTR_perm, values, (uint32_t)rank};
+}
+
 /* Integers behind DequantizeLinear are numbers that are known, too. */
 static bool is_known(const value *w) {
   const node *n = w->producer;
@@ -234,6 +243,7 @@ static int32_t paint(painter *p, const node *n) {
   }
   if (s.op == QOP_QConv || s.op == QOP_QAveragePool || s.op == QOP_MaxPool) add_window(p, n, list, &n_attributes);
   if (s.op == QOP_QSoftmax || s.op == QOP_Concat || s.op == QOP_Split || s.op == QOP_Flatten) add_axis(p, n, list, &n_attributes);
+  if (s.op == QOP_Transpose) add_perm(p, n, list, &n_attributes);
   if (s.op == QOP_Slice) add_steps(p, n, list, &n_attributes);
   const qnode out = {.op = s.op,
                      .name = n->name,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* legalize, matrices: a product with constant weights is Gemm(x, w[N, K], b[N]) with transB = 1, alpha = beta = 1, transA = 0. */
+/* legalize, matrices: a product with constant weights is Gemm(x, w[N, K], b[N]) with transB = 1, alpha = beta = 1, transA = 0; a normalization of rows is one of
+ * a matrix. */
 #include <string.h>
 
 #include "passes/internal.h"
 
-enum { Y, X, W, B };
+enum { Y, X, W, B, STACK };
 
 static bool is_f32_matrix(const value *v) { return v->type == DTYPE_F32 && npuc_has_rank(v, 2); }
 
@@ -121,5 +122,87 @@ static const pattern matmul_stack = {
     .rewrite = flatten_stack,
 };
 
-static const pattern *const patterns[] = {&gemm_trans_a, &gemm_form, &matmul_gemm, &matmul_stack};
+/* -- one number for each column, behind a Reshape of the matrix: before it, where it meets the Gemm -- */
+
+static bool is_for_columns(const match *m) {
+  const shape *x = &m->values[X]->shape, *y = &m->root->outputs[0]->shape, *c = &m->values[B]->shape;
+  int64_t columns = x->rank == 2 ? x->dims[1] : 0;
+  if (m->values[X]->type != DTYPE_F32 || !dim_is_number(columns) || columns < 2 || !npuc_shape_is_static(y)) return false;
+  if (!npuc_same_shape(m->root->outputs[0], m->values[STACK]) || y->rank < 1 || y->dims[y->rank - 1] != columns) return false;
+  return npuc_tensor_elements(m->values[B]->constant) == columns && c->dims[c->rank - 1] == columns;
+}
+
+static void before_reshape(rewriter *r, const match *m) {
+  int64_t columns = m->values[X]->shape.dims[1];
+  double *numbers = NPUC_NEW_ARRAY(r->scratch, (size_t)columns, double);
+  npuc_weight_channels(m->values[B], columns, numbers);
+  value *c = npuc_weight_vector(r, m->values[B]->name, DTYPE_F32, numbers, columns);
+  if (!c) return;
+  node *first = npuc_rewrite_node(r, m->root->op->id, (value *[]){m->values[X], c}, 2, 1);
+  npuc_rewrite_replace(r, m->root->outputs[0], npuc_weight_reshape(r, first->outputs[0], &m->root->outputs[0]->shape));
+}
+
+static const pattern add_columns = {
+    .name = "add-columns-before-reshape",
+    .doc = "Add(Reshape(x[M, N]), c[N]) -> Reshape(Add(x, c))",
+    .parity = PARITY_EXACT,
+    .root = NODE(OP_ADD, Y, ONE_USE(OP_RESHAPE, STACK, ANY(X), ANY(W)), CONST(B)),
+    .where = is_for_columns,
+    .rewrite = before_reshape,
+};
+static const pattern mul_columns = {
+    .name = "mul-columns-before-reshape",
+    .doc = "Mul(Reshape(x[M, N]), c[N]) -> Reshape(Mul(x, c))",
+    .parity = PARITY_EXACT,
+    .root = NODE(OP_MUL, Y, ONE_USE(OP_RESHAPE, STACK, ANY(X), ANY(W)), CONST(B)),
+    .where = is_for_columns,
+    .rewrite = before_reshape,
+};
+
+/* -- normalizations of the last axis: rows of any stack are rows of one matrix -- */
+
+static bool is_stack_of_rows(const match *m) {
+  const shape *x = &m->values[X]->shape;
+  int32_t axis;
+  if (m->values[X]->type != DTYPE_F32 || !npuc_shape_is_static(x) || x->rank < 3 || (x->rank == 3 && x->dims[0] == 1)) return false;
+  if (!npuc_axis_normalize(NPUC_ATTRS(layernorm_attributes, m->root)->axis, x->rank, &axis) || axis != x->rank - 1 || x->dims[axis] < 1)
+    return false;
+  for (int32_t i = 1; i < m->root->n_outputs; i++) {
+    if (m->root->outputs[i]) return false;
+  }
+  return m->values[W]->shape.rank == 1 && (!m->values[B] || m->values[B]->shape.rank == 1);
+}
+
+static void normalize_rows(rewriter *r, const match *m) {
+  const shape *x = &m->values[X]->shape;
+  int64_t count;
+  if (!npuc_shape_elements(x, &count)) return;
+  shape flat = {.rank = 2, .dims = {count / x->dims[x->rank - 1], x->dims[x->rank - 1]}};
+  value *b = m->values[B];
+  node *rows =
+      npuc_rewrite_node(r, m->root->op->id, (value *[]){npuc_weight_reshape(r, m->values[X], &flat), m->values[W], b}, b ? 3 : 2, 1);
+  *NPUC_ATTRS(layernorm_attributes, rows) = *NPUC_ATTRS(layernorm_attributes, m->root);
+  NPUC_ATTRS(layernorm_attributes, rows)->axis = -1;
+  npuc_rewrite_replace(r, m->root->outputs[0], npuc_weight_reshape(r, rows->outputs[0], x));
+}
+
+static const pattern layernorm_stack = {
+    .name = "layer-norm-of-stack",
+    .doc = "LayerNormalization(x[..., M, K]; last axis) -> Reshape(LayerNormalization(x as [..., K]))",
+    .parity = PARITY_EXACT,
+    .root = NODE(OP_LAYERNORMALIZATION, Y, ANY(X), ANY(W), OPTIONAL_INPUT(B)),
+    .where = is_stack_of_rows,
+    .rewrite = normalize_rows,
+};
+static const pattern rmsnorm_stack = {
+    .name = "rms-norm-of-stack",
+    .doc = "RMSNormalization(x[..., M, K]; last axis) -> Reshape(RMSNormalization(x as [..., K]))",
+    .parity = PARITY_EXACT,
+    .root = NODE(OP_RMSNORMALIZATION, Y, ANY(X), ANY(W)),
+    .where = is_stack_of_rows,
+    .rewrite = normalize_rows,
+};
+
+static const pattern *const patterns[] = {&add_columns,  &mul_columns, &layernorm_stack, &rmsnorm_stack,
+                                          &gemm_trans_a, &gemm_form,   &matmul_gemm,     &matmul_stack};
 PATTERN_SET(npuc_matrix_patterns, patterns);

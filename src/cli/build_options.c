@@ -13,6 +13,9 @@ const option_group npuc_cli_target_group = {"Target", target_options, 1};
 static const option model_options[] = {
     {"--dim", 0, OPTION_LIST, "SYMBOL=N", "the number of a symbolic dim"},
     {"--shape", 0, OPTION_LIST, "INPUT=DIMS", "the whole shape of an input, e.g. image=1x3x224x224"},
+    {"--max-length", 0, OPTION_VALUE, "N", "of a decoder: tokens that a sequence may have; its cache becomes a buffer of fixed length"},
+    {"--chunk", 0, OPTION_VALUE, "C", "of a decoder with --max-length: tokens a call (default: as the model says, else 1)"},
+    {"--kv-form", 0, OPTION_VALUE, "F", "how a write into the cache is spelled: scatter (default), where, matmul"},
     {"--reference", 0, OPTION_VALUE, "DIR", "the source framework's own outputs as NAME.npy, compared at import"},
 };
 const option_group npuc_cli_model_group = {"Model", model_options, sizeof model_options / sizeof *model_options};

@@ -10,6 +10,7 @@
 #include "base/limit.h"
 #include "exec/dynamic.h"
 #include "exec/heap.h"
+#include "ir/decoder_form.h"
 #include "kernels/kernels.h"
 
 /* What one thread runs a plan in. */
@@ -39,7 +40,9 @@ struct executor {
   tensor *kept;      /* [graph->n_inputs]: the inputs of the run, those that hold references copied to the heap; NULL: no input holds any */
   buffer_pool *pool; /* of runs whose shapes depend on data */
   executor ***bodies; /* by node id: an executor for each of the node's bodies, or NULL */
-  void **aligned;     /* [graph->n_inputs]: copy of an input that came at an odd address */
+  bool is_decoder;    /* a static decoder, whose calls are checked against its cache */
+  decoder_form form;
+  void **aligned; /* [graph->n_inputs]: copy of an input that came at an odd address */
   size_t *aligned_bytes;
 };
 
@@ -132,6 +135,7 @@ static npuc_status create(diag *d, const graph *g, const exec_options *options, 
   for (size_t i = 0; i < e->n_lanes; i++) e->lanes[i].parts = npuc_xcalloc(g->n_inputs + 1, sizeof(tensor));
   e->aligned = npuc_xcalloc(g->n_inputs + 1, sizeof *e->aligned);
   e->aligned_bytes = npuc_xcalloc(g->n_inputs + 1, sizeof *e->aligned_bytes);
+  e->is_decoder = g->module->n_graphs && g->module->graphs[0] == g && npuc_decoder_form_of(g->module, &e->form);
   npuc_status status = prepare_graph(e, d);
   if (status == NPUC_OK) {
     *out_executor = e;
@@ -502,6 +506,7 @@ npuc_status npuc_executor_run(executor *e, diag *d, const tensor *inputs, tensor
     e->shapes[i] = (shape){.rank = inputs[i].shape.rank};
     memcpy(e->shapes[i].dims, inputs[i].shape.dims, (size_t)inputs[i].shape.rank * sizeof(dim));
   }
+  if (e->is_decoder) NPUC_TRY(npuc_decoder_form_check(d, &e->form, inputs));
   NPUC_TRY(plan_for(e, d, &p));
   NPUC_TRY(keep_references(e, d, &inputs));
   if (p->dynamic) return run_dynamic(e, d, p, inputs, out_outputs);

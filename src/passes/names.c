@@ -122,6 +122,12 @@ map *npuc_name_map(arena *a, const graph *g) {
   return c.names;
 }
 
+void npuc_name_record(graph *g, const char *ours, const char *before) {
+  arena *a = g->module->arena;
+  const char *key = map_key(a, g), *names = npuc_map_get(g->module->metadata, key), *source = npuc_source_name(g, a, before);
+  (void)npuc_map_put(g->module->metadata, key, npuc_arena_printf(a, "%s%s\t%s\n", names ? names : "", ours, source));
+}
+
 /* -- the pass -- */
 
 /* A tab or a line end cannot stand in the map; such a source name is kept with blanks there. */

@@ -13,6 +13,8 @@ bool npuc_name_is_clean(const char *name);
 const char *npuc_source_name(const graph *g, arena *a, const char *ours);
 /* The value that a person means by its present name or by the source's; NULL when there is none. */
 value *npuc_find_value(const graph *g, const char *name);
+/* `ours`, a name that a pass gave, stands for what the source calls as `before` (a name of ours until now). */
+void npuc_name_record(graph *g, const char *ours, const char *before);
 /* ours -> source (char *), for module.json; empty when nothing was renamed. Lives in `a`. */
 map *npuc_name_map(arena *a, const graph *g);
 

@@ -27,10 +27,15 @@ typedef struct side_files {
   npuc_status (*after)(void *user, diag *d, size_t index, const char *edit, const module *m);
   void *user;
 } side_files;
+/* How a write into a decoder's cache is spelled. */
+typedef enum kv_form { KV_FORM_SCATTER, KV_FORM_WHERE, KV_FORM_MATMUL } kv_form;
 
 typedef struct pass_options {
   const dim_binding *dims; /* --dim; the batch rule of docs/cli.md applies to the rest */
   size_t n_dims;
+  int64_t max_length;        /* --max-length: the decoder's tokens; 0: caches stay as they are */
+  int64_t chunk;             /* --chunk: tokens a call; 0: as the model says, else 1 */
+  kv_form kv_form;           /* --kv-form */
   const pass_target *target; /* adapt */
   int64_t limit;             /* --pass-limit: at most so many rewrites; -1: no limit */
   const char *stop_after;    /* pass name or NULL */

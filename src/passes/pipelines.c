@@ -28,11 +28,14 @@ static const pipeline_step normalize[] = {
 };
 
 static const pipeline_step fix_shapes[] = {
+    {"static-decoder", "before bind-dims: it looks at the model at several lengths of its cache"},
     {"bind-dims", "the numbers that all else follows from"},
     {"infer-shapes", "numbers flow through the graph; auto_pad becomes pads"},
     {"cleanup", "nodes that compute shapes are constants now"},
     {"absorb-padding", "pads that were computed are constants now"},
     {"cleanup", "Reshape targets and Flattens that waited for numbers"},
+    {"kv-form", "numbers only: a write is spelled with the sizes of the cache"},
+    {"cleanup", "what the layers' writes have in common becomes one"},
 };
 
 static const pipeline_step adapt[] = {

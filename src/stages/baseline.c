@@ -6,24 +6,30 @@
 #include <string.h>
 
 #include "formats/npy.h"
+#include "ir/decoder_form.h"
 #include "stages/stages.h"
 
 enum { BASELINE_SAMPLES = 16 };
 
 /* Ports' names may hold anything; files are named by the characters that every file system takes, and not by more than it takes. */
-static const char *port_file(build *b, const char *kind, const char *name) {
+static const char *port_file(build *b, const char *folder, const char *kind, const char *name) {
   enum { LONGEST = 200, KEPT = 160 };
   if (strlen(name) > LONGEST) name = npuc_arena_printf(b->arena, "%.*s_%s", (int)KEPT, name, npuc_hash_text(b->arena, name));
   char *clean = npuc_arena_str(b->arena, name);
   for (char *p = clean; *p; p++)
     if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-", *p)) *p = '_';
-  return npuc_arena_printf(b->arena, "0-baseline/%s/%s.npy", kind, clean);
+  return npuc_arena_printf(b->arena, "%s/%s/%s.npy", folder, kind, clean);
 }
 
 /* -- loading -- */
 
-static npuc_status load_ports(build *b, const char *kind, value *const *ports, size_t n, tensor *out) {
-  json_t *record = npuc_build_record(b, STAGE_BASELINE, NULL);
+/* A static decoder has other ports than its source: its samples are the calls that the static stage compared. */
+static json_t *record_for(const build *b, const graph *g) {
+  decoder_form form;
+  return npuc_build_record(b, npuc_decoder_form_of(g->module, &form) ? STAGE_STATIC : STAGE_BASELINE, NULL);
+}
+
+static npuc_status load_ports(build *b, const json_t *record, const char *kind, value *const *ports, size_t n, tensor *out) {
   json_t *files = json_object_get(record, kind);
   for (size_t i = 0; i < n; i++) {
     const char *file = json_string_value(json_array_get(files, i));
@@ -39,12 +45,13 @@ npuc_status npuc_baseline_load(build *b, const graph *g, baseline *out_baseline)
   out_baseline->inputs = npuc_xcalloc(g->n_inputs + 1, sizeof(tensor));
   out_baseline->outputs = npuc_xcalloc(g->n_outputs + 1, sizeof(tensor));
   /* The files stack samples along the first axis, whose size is no count: an input of batch 4 adds 4 to it a sample. */
-  json_int_t samples = json_integer_value(json_object_get(json_object_get(npuc_build_record(b, STAGE_BASELINE, NULL), "gate"), "samples"));
+  json_t *record = record_for(b, g);
+  json_int_t samples = json_integer_value(json_object_get(json_object_get(record, "gate"), "samples"));
   npuc_status status =
       samples >= 1 ? NPUC_OK : npuc_fail(b->diag, NPUC_DIAG_E0905, &(diag_place){.file = b->path}, "the baseline records no samples");
   if (status == NPUC_OK) out_baseline->n_samples = (size_t)samples;
-  if (status == NPUC_OK) status = load_ports(b, "outputs_files", g->outputs, g->n_outputs, out_baseline->outputs);
-  if (status == NPUC_OK) status = load_ports(b, "inputs_files", g->inputs, g->n_inputs, out_baseline->inputs);
+  if (status == NPUC_OK) status = load_ports(b, record, "outputs_files", g->outputs, g->n_outputs, out_baseline->outputs);
+  if (status == NPUC_OK) status = load_ports(b, record, "inputs_files", g->inputs, g->n_inputs, out_baseline->inputs);
   if (status != NPUC_OK) npuc_baseline_release(out_baseline);
   return status;
 }
@@ -138,15 +145,16 @@ static npuc_status check(stage_work *w, const recording *r) {
   return NPUC_OK;
 }
 
-static npuc_status write_ports(stage_work *w, const char *kind, value *const *ports, const tensor *tensors, size_t n) {
+npuc_status npuc_baseline_write(stage_work *w, const char *folder, const char *kind, value *const *ports, const tensor *tensors, size_t n) {
   build *b = w->b;
   json_t *files = json_array();
-  NPUC_TRY(npuc_dir_create(b->diag, npuc_arena_printf(b->arena, "%s/0-baseline/%s", b->path, kind)));
+  NPUC_TRY(npuc_dir_create(b->diag, npuc_arena_printf(b->arena, "%s/%s", b->path, folder)));
+  NPUC_TRY(npuc_dir_create(b->diag, npuc_arena_printf(b->arena, "%s/%s/%s", b->path, folder, kind)));
   for (size_t i = 0; i < n; i++) {
-    const char *file = port_file(b, kind, ports[i]->name);
+    const char *file = port_file(b, folder, kind, ports[i]->name);
     for (size_t k = 0; k < json_array_size(files); k++) /* two names that clean to the same */
       if (strcmp(json_string_value(json_array_get(files, k)), file) == 0)
-        file = port_file(b, kind, npuc_arena_printf(b->arena, "%s_%zu", ports[i]->name, i));
+        file = port_file(b, folder, kind, npuc_arena_printf(b->arena, "%s_%zu", ports[i]->name, i));
     npuc_status status = npuc_npy_write(b->diag, npuc_path_join(b->arena, b->path, file), &tensors[i]);
     if (status != NPUC_OK) {
       json_decref(files);
@@ -172,9 +180,8 @@ static npuc_status make(stage_work *w, runner *r, recording *rec, dataset *data)
   for (rec->run = 0; rec->run < 2; rec->run++)
     NPUC_TRY(npuc_runner_run(r, b->diag, b->progress, "baseline", 0, rec->n_samples, npuc_sample_of_dataset, data, record, rec));
   NPUC_TRY(check(w, rec));
-  NPUC_TRY(npuc_dir_create(b->diag, npuc_path_join(b->arena, b->path, "0-baseline")));
-  NPUC_TRY(write_ports(w, "inputs", rec->graph->inputs, rec->inputs, rec->graph->n_inputs));
-  return write_ports(w, "outputs", rec->graph->outputs, rec->outputs, rec->graph->n_outputs);
+  NPUC_TRY(npuc_baseline_write(w, "0-baseline", "inputs", rec->graph->inputs, rec->inputs, rec->graph->n_inputs));
+  return npuc_baseline_write(w, "0-baseline", "outputs", rec->graph->outputs, rec->outputs, rec->graph->n_outputs);
 }
 
 npuc_status npuc_stage_baseline(stage_work *w) {

@@ -52,7 +52,8 @@ typedef struct build_options {
   size_t n_dims;
   const input_shape *shapes;
   size_t n_shapes;
-  double max_drop; /* points; 0.5 unless asked */
+  const char *max_length, *chunk, *kv_form; /* of a decoder; NULL: not asked */
+  double max_drop;                          /* points; 0.5 unless asked */
   bool bias_correction;
 } build_options;
 

@@ -70,11 +70,11 @@ static bool within(const comparison *c, parity bound) {
   return bound != PARITY_EXACT && c->max_abs <= reassociating_relative * c->max_ref && c->sqnr_db >= reassociating_sqnr_db;
 }
 
-static npuc_status judge(stage_work *w, const graph *after, const kept_outputs *kept, parity bound) {
+npuc_status npuc_gate_judge(stage_work *w, const graph *after, const comparison_sum *sums, parity bound) {
   json_t *list = json_array();
   npuc_status status = NPUC_OK;
-  for (size_t k = 0; k < kept->n_outputs; k++) {
-    const comparison *c = &kept->sums[k].result;
+  for (size_t k = 0; k < after->n_outputs; k++) {
+    const comparison *c = &sums[k].result;
     json_array_append_new(list, npuc_comparison_json(after->outputs[k]->name, c));
     if (within(c, bound) || status != NPUC_OK) continue;
     status = npuc_fail(w->b->diag, NPUC_DIAG_E0911, &(diag_place){.file = w->b->path, .node = after->outputs[k]->name},
@@ -160,7 +160,7 @@ npuc_status npuc_gate_parity(stage_work *w, const graph *before, const graph *af
   bool is_baseline = before_is_baseline(w);
   npuc_status status = is_baseline && types_are_recorded(&base, before) ? run_over_baseline(w, after, &base, compare_recorded, &recorded)
                                                                         : run_both(w, before, after, &base, &kept);
-  if (status == NPUC_OK) status = judge(w, after, &kept, bound);
+  if (status == NPUC_OK) status = npuc_gate_judge(w, after, kept.sums, bound);
   json_object_set_new(w->gate, "samples", json_integer((json_int_t)base.n_samples));
   json_object_set_new(w->gate, "equals_baseline", json_boolean(status == NPUC_OK && is_baseline && all_equal(&kept)));
   for (size_t i = 0; i < base.n_samples * kept.n_outputs; i++) npuc_tensor_release(&kept.tensors[i]);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/decoder_form.h"
 #include "passes/names.h"
 #include "stages/stages.h"
 
@@ -45,6 +46,23 @@ static json_t *part_json(const build *b, const module *m, const graph *g) {
                    stage_files(b), "names", names);
 }
 
+/* Pairs of ports that are one buffer: what a call gives as `output`, the next one takes as `input`. */
+static json_t *states_json(const build *b, const module *m) {
+  json_t *states = json_array();
+  const char *output, *input;
+  for (size_t k = 0; npuc_module_state(m, b->arena, k, &output, &input); k++)
+    json_array_append_new(
+        states, json_pack("{s:s, s:s, s:s}", "part", m->graphs[0]->name ? m->graphs[0]->name : "main", "input", input, "output", output));
+  return states;
+}
+
+/* max_length and chunk of a static decoder, null for anything else. */
+static json_t *decoder_json(const module *m) {
+  decoder_form f;
+  if (!npuc_decoder_form_of(m, &f)) return json_null();
+  return json_pack("{s:I, s:I}", "max_length", (json_int_t)f.max_length, "chunk", (json_int_t)f.chunk);
+}
+
 /* The newest stage that left a model, target of the last one for stages 4 and 5. */
 static const char *newest_model(const build *b) {
   static const stage_id order[] = {STAGE_QUANTIZE, STAGE_ADAPT, STAGE_STATIC, STAGE_NORMALIZE, STAGE_IMPORT};
@@ -66,9 +84,10 @@ npuc_status npuc_module_json_write(build *b) {
   NPUC_TRY(npuc_onnx_read(b->diag, path, &m));
   json_t *parts = json_array();
   for (size_t i = 0; i < m->n_graphs; i++) json_array_append_new(parts, part_json(b, m, m->graphs[i]));
+  json_t *states = states_json(b, m), *decoder = decoder_json(m);
   npuc_module_destroy(m);
-  json_t *document =
-      json_pack("{s:s, s:s, s:o, s:[], s:[]}", "schema", "npuc.module/1", "source", b->options.model, "parts", parts, "states", "links");
+  json_t *document = json_pack("{s:s, s:s, s:o, s:o, s:o, s:[]}", "schema", "npuc.module/1", "source", b->options.model, "parts", parts,
+                               "states", states, "decoder", decoder, "links");
   char *text = document ? json_dumps(document, JSON_INDENT(1) | JSON_ENSURE_ASCII) : NULL;
   json_decref(document);
   if (!text) return npuc_fail(b->diag, NPUC_DIAG_E0002, NULL, "module.json cannot be built");

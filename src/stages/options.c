@@ -167,6 +167,9 @@ static const struct {
     TEXT("state-dict-prefix", state_dict_prefix),
     TEXT("state-dict-match", state_dict_match),
     TEXT("edits", edits),
+    TEXT("max-length", max_length),
+    TEXT("chunk", chunk),
+    TEXT("kv-form", kv_form),
 #undef TEXT
     {"target", NULL, 0, add_target},
     {"edit", NULL, 0, add_edit},

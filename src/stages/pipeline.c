@@ -123,6 +123,8 @@ static const char *shapes_identity(const build *b) {
     for (int32_t k = 0; k < b->options.shapes[i].shape.rank; k++)
       text = npuc_arena_printf(b->arena, "%sx%" PRId64, text, b->options.shapes[i].shape.dims[k]);
   }
+  const build_options *o = &b->options;
+  if (o->max_length) text = npuc_arena_printf(b->arena, "%s;decoder %s %s", text, o->max_length, o->chunk ? o->chunk : "");
   return text;
 }
 
@@ -180,6 +182,7 @@ static npuc_status stage_key(build *b, stage_id s, const char *target, bool cut,
   bool has_passes = s == STAGE_NORMALIZE || s == STAGE_STATIC || s == STAGE_ADAPT;
   if (cut && has_passes && (b->controls.limit >= 0 || b->controls.stop_after))
     parts = npuc_arena_printf(a, "%s|cut %" PRId64 " %s", parts, b->controls.limit, b->controls.stop_after ? b->controls.stop_after : "");
+  if (s == STAGE_STATIC && o->kv_form) parts = npuc_arena_printf(a, "%s|kv %s", parts, o->kv_form);
   *out_inputs = parts;
   *out_key = npuc_hash_text(a, parts);
   return id.status;

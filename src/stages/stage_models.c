@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "import/state_dict.h"
+#include "passes/decoder_source.h"
 #include "stages/stages.h"
 #include "stages/target.h"
 
@@ -83,13 +84,57 @@ static npuc_status bind_input(const build *b, value *v) {
   return NPUC_OK;
 }
 
-npuc_status npuc_apply_dims(build *b, module *m) {
+npuc_status npuc_apply_given_dims(build *b, module *m) {
   graph *g = m->graphs[0];
   for (size_t i = 0; i < g->n_inputs; i++) NPUC_TRY(bind_input(b, g->inputs[i]));
   size_t cursor = 0;
   void *item;
   while (npuc_map_next(g->values, &cursor, NULL, &item)) bind_symbols(b, m, &((value *)item)->shape);
   return NPUC_OK;
+}
+
+static npuc_status whole_number(const build *b, const char *name, const char *text, int64_t *out) {
+  char *end = NULL;
+  if (!text) return NPUC_OK;
+  *out = strtoll(text, &end, 10);
+  if (end != text && *end == '\0' && *out >= 1 && *out <= INT32_MAX) return NPUC_OK;
+  return npuc_fail(b->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = name}, "a number from 1 on is wanted, not '%s'", text);
+}
+
+npuc_status npuc_build_decoder_options(const build *b, pass_options *out_options) {
+  static const char *const forms[] = {[KV_FORM_SCATTER] = "scatter", [KV_FORM_WHERE] = "where", [KV_FORM_MATMUL] = "matmul"};
+  const build_options *o = &b->options;
+  NPUC_TRY(whole_number(b, "--max-length", o->max_length, &out_options->max_length));
+  NPUC_TRY(whole_number(b, "--chunk", o->chunk, &out_options->chunk));
+  if (out_options->chunk && !out_options->max_length) {
+    npuc_status status =
+        npuc_fail(b->diag, NPUC_DIAG_E0531, &(diag_place){.attribute = "--chunk"}, "--chunk without --max-length says nothing");
+    npuc_fix(b->diag, "--max-length N --chunk %s", o->chunk);
+    return status;
+  }
+  out_options->kv_form = KV_FORM_SCATTER;
+  if (!o->kv_form) return NPUC_OK;
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    out_options->kv_form = (kv_form)i;
+    if (strcmp(o->kv_form, forms[i]) == 0) return NPUC_OK;
+  }
+  npuc_status status = npuc_fail(b->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--kv-form"},
+                                 "scatter, where or matmul is wanted, not '%s'", o->kv_form);
+  const char *near = npuc_nearest(o->kv_form, forms, sizeof forms / sizeof *forms);
+  if (near) npuc_fix(b->diag, "--kv-form %s", near);
+  return status;
+}
+
+/* The stages before static run the model as it came: at half the cache, one chunk. */
+npuc_status npuc_apply_dims(build *b, module *m) {
+  pass_options options = {0};
+  int64_t chunk;
+  bool is_free;
+  NPUC_TRY(npuc_apply_given_dims(b, m));
+  NPUC_TRY(npuc_build_decoder_options(b, &options));
+  if (!options.max_length || !npuc_decoder_grows(m->graphs[0])) return NPUC_OK;
+  NPUC_TRY(npuc_decoder_chunk(b->diag, m->graphs[0], &options, &chunk, &is_free));
+  return npuc_decoder_bind(b->diag, m, &options, (options.max_length - chunk) / 2, chunk);
 }
 
 npuc_status npuc_check_dims(build *b, const module *m) {

@@ -5,6 +5,7 @@
 
 #include "ir/rewrite.h"
 #include "npu/arch.h"
+#include "passes/pass.h"
 #include "tensor/compare.h"
 #include "stages/build.h"
 #include "stages/runner.h"
@@ -55,6 +56,11 @@ npuc_status npuc_stage_gate_failed(stage_work *w, const module *m, npuc_status s
 /* Runs both on the baseline's inputs; equal within `bound` or E0911. */
 npuc_status npuc_gate_parity(stage_work *w, const graph *before, const graph *after, parity bound) NPUC_MUST_USE;
 
+/* Every output's sum of comparisons within `bound`, recorded in the gate; E0911 names the first that is not. */
+npuc_status npuc_gate_judge(stage_work *w, const graph *after, const comparison_sum *sums, parity bound) NPUC_MUST_USE;
+/* The model whose cache grows against the static decoder, call by call; the calls become the samples of later stages. */
+npuc_status npuc_gate_decoder(stage_work *w, const module *growing, const module *fixed, const pass_options *options) NPUC_MUST_USE;
+
 /* The source framework's own outputs (--reference), within float rounding: E0919. */
 npuc_status npuc_gate_reference(stage_work *w, const graph *g) NPUC_MUST_USE;
 
@@ -65,13 +71,20 @@ typedef struct baseline {
 } baseline;
 npuc_status npuc_baseline_load(build *b, const graph *g, baseline *out_baseline) NPUC_MUST_USE;
 void npuc_baseline_release(baseline *b);
+/* Stacked tensors as files FOLDER/KIND/PORT.npy of the stage, named in its record as KIND_files. */
+npuc_status npuc_baseline_write(stage_work *w, const char *folder, const char *kind, value *const *ports, const tensor *tensors,
+                                size_t n) NPUC_MUST_USE;
 /* sample_function over a baseline's inputs. */
 npuc_status npuc_sample_of_baseline(void *user, diag *d, size_t index, tensor *out_inputs);
 
 /* Opens DATA for a runner's ports, with the build's preprocessing. */
 npuc_status npuc_build_dataset(build *b, const char *text, const runner *r, dataset **out_dataset) NPUC_MUST_USE;
-/* Gives every input dim that `--dim`/`--shape` names its number. */
+/* Gives every input dim that `--dim`/`--shape` names its number; a decoder whose cache grows gets one length of it (--max-length). */
 npuc_status npuc_apply_dims(build *b, module *m) NPUC_MUST_USE;
+/* The first half of it: what the options name. */
+npuc_status npuc_apply_given_dims(build *b, module *m) NPUC_MUST_USE;
+/* --max-length, --chunk and --kv-form as the passes take them. */
+npuc_status npuc_build_decoder_options(const build *b, pass_options *out_options) NPUC_MUST_USE;
 /* Every --dim and --shape names something of the source model. */
 npuc_status npuc_check_dims(build *b, const module *m) NPUC_MUST_USE;
 

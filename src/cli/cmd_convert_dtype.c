@@ -15,7 +15,7 @@ typedef struct target_type {
   const char *name;
   dtype type;
 } target_type;
-static const target_type types[] = {{"bf16", DTYPE_BF16},  {"fp16", DTYPE_F16}, {"bfloat16", DTYPE_BF16}, {"float16", DTYPE_F16},
+static const target_type types[] = {{"bf16", DTYPE_BF16}, {"fp16", DTYPE_F16},  {"bfloat16", DTYPE_BF16}, {"float16", DTYPE_F16},
                                     {"int32", DTYPE_I32}, {"int16", DTYPE_I16}, {"int8", DTYPE_I8}};
 
 static npuc_status find_type(cli *c, const char *text, dtype *out) {
@@ -24,7 +24,8 @@ static npuc_status find_type(cli *c, const char *text, dtype *out) {
     *out = types[i].type;
     return NPUC_OK;
   }
-  return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--to"}, "types are bf16, fp16, int32, int16 and int8, not '%s'", text);
+  return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--to"}, "types are bf16, fp16, int32, int16 and int8, not '%s'",
+                   text);
 }
 
 /* NAME=LO:HI; NAME may be the source's. */
@@ -39,8 +40,11 @@ static npuc_status parse_range(cli *c, const module *m, const char *text, value_
     out->hi = strtoll(hi, &end, 10);
     good = end != hi && *end == '\0' && out->lo <= out->hi;
   }
-  if (!good) return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--range"}, "a range is written NAME=LO:HI, not '%s'", text);
-  if (!v) return npuc_fail(c->diag, NPUC_DIAG_E0514, &(diag_place){.attribute = "--range"}, "no value of the model is called like that: '%s'", text);
+  if (!good)
+    return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--range"}, "a range is written NAME=LO:HI, not '%s'", text);
+  if (!v)
+    return npuc_fail(c->diag, NPUC_DIAG_E0514, &(diag_place){.attribute = "--range"}, "no value of the model is called like that: '%s'",
+                     text);
   out->name = v->name;
   return NPUC_OK;
 }
@@ -50,7 +54,10 @@ static npuc_status request_of(cli *c, const module *m, precision_request *r) {
   size_t n = npuc_cli_list(&c->line, c->arena, "--range", &texts);
   value_range *ranges = NPUC_NEW_ARRAY(c->arena, n + 1, value_range);
   for (size_t i = 0; i < n; i++) NPUC_TRY(parse_range(c, m, texts[i], &ranges[i]));
-  *r = (precision_request){.convert_ports = npuc_cli_flag(&c->line, "--convert-io"), .clamp = npuc_cli_flag(&c->line, "--clamp"), .ranges = ranges, .n_ranges = n};
+  *r = (precision_request){.convert_ports = npuc_cli_flag(&c->line, "--convert-io"),
+                           .clamp = npuc_cli_flag(&c->line, "--clamp"),
+                           .ranges = ranges,
+                           .n_ranges = n};
   const char *rounding = npuc_cli_value(&c->line, "--rounding");
   if (rounding && strcmp(rounding, "nearest") != 0 && strcmp(rounding, "truncate") != 0)
     return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--rounding"}, "nearest or truncate, not '%s'", rounding);
@@ -74,7 +81,8 @@ static json_t *report_json(cli *c, dtype to, const precision_report *r) {
 static npuc_status convert(cli *c, module *m, precision_request *r, json_t *list) {
   const char **texts;
   size_t n = npuc_cli_list(&c->line, c->arena, "--to", &texts);
-  if (n == 0) return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--to"}, "--to TYPE is needed: bf16, fp16, int32, int16, int8");
+  if (n == 0)
+    return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--to"}, "--to TYPE is needed: bf16, fp16, int32, int16, int8");
   for (size_t i = 0; i < n; i++) NPUC_TRY(find_type(c, texts[i], &r->to));
   for (size_t i = 0; i < n; i++) {
     precision_report report;
@@ -125,7 +133,8 @@ static npuc_status convert_model(cli *c, opened_model *m) {
   precision_request request;
   json_t *list = json_array();
   npuc_cli_set(c, "conversions", list);
-  if (m->kind != MODEL_GRAPH) return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.file = m->label}, "it is a program for an NPU: its types are what they are");
+  if (m->kind != MODEL_GRAPH)
+    return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.file = m->label}, "it is a program for an NPU: its types are what they are");
   NPUC_TRY(npuc_cli_check_dims(c, m->module));
   if (npuc_cli_value(&c->line, "--dim")) NPUC_TRY(npuc_cli_bind_dims(c, m->module));
   NPUC_TRY(request_of(c, m->module, &request));
@@ -139,7 +148,8 @@ static npuc_status convert_model(cli *c, opened_model *m) {
 static npuc_status run(cli *c) {
   opened_model m;
   if (!npuc_cli_value(&c->line, "--output"))
-    return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--output"}, "-o DIR is needed: the folder for the converted model");
+    return npuc_fail(c->diag, NPUC_DIAG_E0104, &(diag_place){.attribute = "--output"},
+                     "-o DIR is needed: the folder for the converted model");
   NPUC_TRY(npuc_model_open(c->diag, c->arena, c->line.arguments[0], &m));
   npuc_status status = convert_model(c, &m);
   npuc_model_close(&m);

@@ -66,14 +66,15 @@ void npuc_conversion_note(conversion *c, const node *n, const char *why) {
 
 conversion npuc_conversion_begin(diag *d, arena *a, const precision_request *r, dtype from, precision_report *report) {
   *report = (precision_report){.values = 0};
-  return (conversion){.d = d, .arena = a, .request = r, .report = report, .from = from, .keep_found = NPUC_NEW_ARRAY(a, r->n_keep + 1, bool)};
+  return (conversion){
+      .d = d, .arena = a, .request = r, .report = report, .from = from, .keep_found = NPUC_NEW_ARRAY(a, r->n_keep + 1, bool)};
 }
 
 npuc_status npuc_conversion_end(conversion *c) {
   for (size_t i = 0; i < c->request->n_keep; i++) {
     if (c->keep_found[i]) continue;
-    npuc_status status =
-        npuc_fail(c->d, NPUC_DIAG_E0514, &(diag_place){.attribute = "--keep"}, "no node and no operator of the model is called \"%s\"", c->request->keep[i]);
+    npuc_status status = npuc_fail(c->d, NPUC_DIAG_E0514, &(diag_place){.attribute = "--keep"},
+                                   "no node and no operator of the model is called \"%s\"", c->request->keep[i]);
     npuc_fix(c->d, "npuc inspect MODEL --nodes");
     return status;
   }

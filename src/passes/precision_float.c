@@ -75,8 +75,10 @@ static npuc_status narrow_tensor(conversion *c, const char *name, const tensor *
   /* An element of a large weight may vanish as rounding; one number that does has changed its meaning. */
   bool one = n == 1 && seen->vanished;
   c->report->vanished += one;
-  if (seen->clamped) npuc_warn(c->d, NPUC_DIAG_E0515, &(diag_place){.node = name}, "numbers beyond %s became its largest", npuc_dtype_name(c->request->to));
-  if (one) npuc_warn(c->d, NPUC_DIAG_E0515, &(diag_place){.node = name}, "the constant is not 0, and is in %s", npuc_dtype_name(c->request->to));
+  if (seen->clamped)
+    npuc_warn(c->d, NPUC_DIAG_E0515, &(diag_place){.node = name}, "numbers beyond %s became its largest", npuc_dtype_name(c->request->to));
+  if (one)
+    npuc_warn(c->d, NPUC_DIAG_E0515, &(diag_place){.node = name}, "the constant is not 0, and is in %s", npuc_dtype_name(c->request->to));
   return NPUC_OK;
 }
 

@@ -75,9 +75,10 @@ static npuc_status proved(int_graph *f, const value *v) {
   if (r.known && r.lo >= lo && r.hi <= hi) return NPUC_OK;
   const node *n = v->producer;
   diag_place place = {.part = f->g->name, .node = v->name, .op = n ? n->op->type : NULL};
-  npuc_status status = r.known ? npuc_fail(f->c->d, NPUC_DIAG_E0513, &place, "it lies in [%" PRId64 ", %" PRId64 "], which %s does not hold", r.lo, r.hi,
-                                           npuc_dtype_name(to))
-                               : npuc_fail(f->c->d, NPUC_DIAG_E0513, &place, "its range is not known, so it may not become %s", npuc_dtype_name(to));
+  npuc_status status =
+      r.known ? npuc_fail(f->c->d, NPUC_DIAG_E0513, &place, "it lies in [%" PRId64 ", %" PRId64 "], which %s does not hold", r.lo, r.hi,
+                          npuc_dtype_name(to))
+              : npuc_fail(f->c->d, NPUC_DIAG_E0513, &place, "its range is not known, so it may not become %s", npuc_dtype_name(to));
   if (!r.known) npuc_fix(f->c->d, "--range %s=LO:HI", v->name);
   if (n) npuc_fix(f->c->d, "--keep %s", n->name);
   return status;
@@ -198,7 +199,8 @@ static bool given(void *user, const value *v, interval *out) {
 static npuc_status check_ranges(const conversion *c, const graph *g) {
   for (size_t i = 0; i < c->request->n_ranges; i++) {
     if (npuc_graph_value(g, c->request->ranges[i].name)) continue;
-    return npuc_fail(c->d, NPUC_DIAG_E0514, &(diag_place){.attribute = "--range"}, "no value of the model is called \"%s\"", c->request->ranges[i].name);
+    return npuc_fail(c->d, NPUC_DIAG_E0514, &(diag_place){.attribute = "--range"}, "no value of the model is called \"%s\"",
+                     c->request->ranges[i].name);
   }
   return NPUC_OK;
 }

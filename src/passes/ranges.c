@@ -21,7 +21,8 @@ static interval joined(interval a, interval b) {
 static interval of_constant(const tensor *t) {
   int64_t n = npuc_tensor_elements(t);
   interval r = unknown;
-  if (npuc_dtype_kind(t->type) != KIND_INT && npuc_dtype_kind(t->type) != KIND_BOOL && npuc_dtype_kind(t->type) != KIND_UINT) return unknown;
+  if (npuc_dtype_kind(t->type) != KIND_INT && npuc_dtype_kind(t->type) != KIND_BOOL && npuc_dtype_kind(t->type) != KIND_UINT)
+    return unknown;
   for (int64_t i = 0; i < n; i++) {
     int64_t v = npuc_tensor_get_int(t, i);
     r = i ? joined(r, between(v, v)) : between(v, v);
@@ -104,7 +105,9 @@ typedef struct ranges {
   interval *of;
 } ranges;
 
-static interval input(const ranges *r, const node *n, int32_t i) { return i < n->n_inputs && n->inputs[i] ? r->of[n->inputs[i]->id] : unknown; }
+static interval input(const ranges *r, const node *n, int32_t i) {
+  return i < n->n_inputs && n->inputs[i] ? r->of[n->inputs[i]->id] : unknown;
+}
 
 static interval fold(const ranges *r, const node *n, interval (*two)(interval a, interval b)) {
   interval all = input(r, n, 0);

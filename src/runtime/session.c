@@ -67,30 +67,47 @@ static npuc_status take_weights(diag *d, npuc_session *s) {
   return NPUC_OK;
 }
 
-npuc_status npuc_session_create(const npuc_program *program, const npuc_session_options *options, npuc_session **out_session,
-                                npuc_error *out_error) {
-  *out_session = NULL;
+static npuc_session *new_session(const npuc_program *program) {
   diag *d = npuc_diag_create(NULL, NULL);
-  if (!d) return npuc_error_from(NULL, NPUC_ENVIRONMENT, out_error);
+  if (!d) return NULL;
   arena *a = npuc_arena_create();
   npuc_session *s = NPUC_NEW(a, npuc_session);
   s->arena = a, s->program = program, s->diag = d;
+  return s;
+}
+
+static npuc_status fill_session(diag *d, npuc_session *s, const npuc_session_options *options) {
+  const npuc_program *program = s->program;
   size_t configuration = options ? options->configuration : 0;
-  npuc_status status = NPUC_OK;
-  if (configuration < program->n_configurations)
-    s->plan = program->programs[configuration];
-  else
-    status = npuc_fail(d, NPUC_DIAG_E1005, NULL, "the file has %zu configurations, number %zu was asked for", program->n_configurations,
-                       configuration);
-  if (status == NPUC_OK) status = npuc_kernels_select(d, &s->kernels);
-  if (status == NPUC_OK) status = take_activations(d, s);
-  if (status == NPUC_OK) status = take_weights(d, s);
-  (void)npuc_error_from(d, status, out_error);
-  if (status == NPUC_OK)
-    *out_session = s;
-  else
-    npuc_session_destroy(s);
+  if (configuration >= program->n_configurations)
+    return npuc_fail(d, NPUC_DIAG_E1005, NULL, "the file has %zu configurations, number %zu was asked for", program->n_configurations,
+                     configuration);
+  s->plan = program->programs[configuration];
+  NPUC_TRY(npuc_kernels_select(d, &s->kernels));
+  NPUC_TRY(take_activations(d, s));
+  return take_weights(d, s);
+}
+
+static npuc_status finish_session(npuc_session *s, npuc_status status, npuc_session **out_session) {
+  *out_session = status == NPUC_OK ? s : NULL;
+  if (status != NPUC_OK) npuc_session_destroy(s);
   return status;
+}
+
+npuc_status npuc_session_create_diag(diag *d, const npuc_program *program, const npuc_session_options *options,
+                                     npuc_session **out_session) {
+  npuc_session *s = new_session(program);
+  *out_session = NULL;
+  if (!s) return npuc_fail(d, NPUC_DIAG_E0002, NULL, "no memory for a session");
+  return finish_session(s, fill_session(d, s, options), out_session);
+}
+
+npuc_status npuc_session_create(const npuc_program *program, const npuc_session_options *options, npuc_session **out_session,
+                                npuc_error *out_error) {
+  npuc_session *s = new_session(program);
+  *out_session = NULL;
+  if (!s) return npuc_error_from(NULL, NPUC_ENVIRONMENT, out_error);
+  return finish_session(s, npuc_error_from(s->diag, fill_session(s->diag, s, options), out_error), out_session);
 }
 
 void npuc_session_destroy(npuc_session *session) {

@@ -14,6 +14,9 @@ typedef void tensor_observer(void *user, int32_t tensor, const void *data);
 /* NULL (the start): the stream's nodes run by plain kernels instead, which give the same bytes. */
 void npuc_session_set_stream_executor(npuc_session *s, stream_executor *run, void *user);
 void npuc_session_set_observer(npuc_session *s, tensor_observer *observe, void *user);
+/* As the public calls, with diagnostics of the caller's, so that a failure keeps its code and status. */
+npuc_status npuc_session_create_diag(diag *d, const npuc_program *program, const npuc_session_options *options,
+                                     npuc_session **out_session) NPUC_MUST_USE;
 npuc_status npuc_session_run_diag(npuc_session *s, diag *d, const void *const *inputs, void *const *outputs) NPUC_MUST_USE;
 
 /* run_node.c: one node by plain kernels. `packed` is the node's prepared weights or NULL, `scratch` has npuc_node_scratch bytes. */

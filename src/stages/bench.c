@@ -98,7 +98,6 @@ static npuc_status open_graph(diag *d, arena *a, thread_pool *pool, const graph 
 }
 
 static npuc_status open_session(diag *d, arena *a, npu_engine *npu, bench_model *m) {
-  npuc_error error;
   make_room(a, m, npuc_program_inputs(npu->program), npuc_program_outputs(npu->program));
   m->input_data = (const void **)npuc_arena_array(a, m->n_inputs + 1, sizeof(void *));
   m->output_data = (void **)npuc_arena_array(a, m->n_outputs + 1, sizeof(void *));
@@ -112,9 +111,7 @@ static npuc_status open_session(diag *d, arena *a, npu_engine *npu, bench_model 
     NPUC_TRY(npuc_tensor_create(d, p->type, &p->shape, &m->raw[i]));
     m->output_data[i] = m->raw[i].data;
   }
-  if (npuc_session_create(npu->program, NULL, &m->session, &error) != NPUC_OK)
-    return npuc_fail(d, NPUC_DIAG_E1005, NULL, "%s", error.message);
-  return NPUC_OK;
+  return npuc_session_create_diag(d, npu->program, NULL, &m->session);
 }
 
 npuc_status npuc_bench_model_open(diag *d, arena *a, thread_pool *pool, const graph *g, npu_engine *npu, const tensor *inputs,

@@ -93,11 +93,10 @@ static void close_worker(void *user) {
 
 static npuc_status fill_worker(diag *d, worker *w) {
   const npuc_program *p = w->engine->program;
-  npuc_error error;
   npuc_session_options options = {.configuration = w->engine->configuration};
   size_t n = npuc_program_outputs(p);
   if (npuc_program_inputs(p) > 64 || n > 64) return npuc_fail(d, NPUC_DIAG_E1005, NULL, "a program with more than 64 inputs or outputs");
-  if (npuc_session_create(p, &options, &w->session, &error) != NPUC_OK) return npuc_fail(d, NPUC_DIAG_E1005, NULL, "%s", error.message);
+  NPUC_TRY(npuc_session_create_diag(d, p, &options, &w->session));
   w->results = npuc_xcalloc(n + 1, sizeof(tensor));
   for (size_t i = 0; i < n; i++) {
     NPUC_TRY(npuc_tensor_create(d, w->engine->outputs[i].type, &w->engine->outputs[i].shape, &w->results[i]));

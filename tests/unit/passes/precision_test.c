@@ -57,9 +57,10 @@ static const char scale[] = "g (float[2] x) => (float[2] y) <float[2] w = {1.5, 
 
 static void ports_keep_their_types_or_change_too(void **state) {
   (void)state;
-  gives(scale, (precision_request){.to = DTYPE_BF16},
-        "g (float[2] x) => (float[2] y)\n<bfloat16[2] w_bf16 = {16320, 49168}>\n{\n"
-        "   x_bf16 = Cast <to = 16> (x)\n   a = Mul (x_bf16, w_bf16)\n   [y] y_bf16 = Relu (a)\n   [y_fp32] y = Cast <to = 1> (y_bf16)\n}\n");
+  gives(
+      scale, (precision_request){.to = DTYPE_BF16},
+      "g (float[2] x) => (float[2] y)\n<bfloat16[2] w_bf16 = {16320, 49168}>\n{\n"
+      "   x_bf16 = Cast <to = 16> (x)\n   a = Mul (x_bf16, w_bf16)\n   [y] y_bf16 = Relu (a)\n   [y_fp32] y = Cast <to = 1> (y_bf16)\n}\n");
   gives(scale, (precision_request){.to = DTYPE_F16, .convert_ports = true},
         "g (float16[2] x) => (float16[2] y)\n<float16[2] w_fp16 = {15872, 49280}>\n{\n   a = Mul (x, w_fp16)\n   y = Relu (a)\n}\n");
 }
@@ -77,15 +78,19 @@ static void ports_of_the_table_stay(void **state) {
   (void)state;
   gives("g (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[4] s = {1.0, 1.0, 2.0, 2.0}> { y = Resize <mode = \"linear\"> (x, \"\", s) }",
         (precision_request){.to = DTYPE_F16, .convert_ports = true},
-        "g (float16[1,1,2,2] x) => (float16[1,1,4,4] y)\n<float[4] s = {1.0, 1.0, 2.0, 2.0}>\n{\n   y = Resize <mode = \"linear\"> (x, \"\", s)\n}\n");
+        "g (float16[1,1,2,2] x) => (float16[1,1,4,4] y)\n<float[4] s = {1.0, 1.0, 2.0, 2.0}>\n{\n   y = Resize <mode = \"linear\"> (x, "
+        "\"\", s)\n}\n");
 }
 
 static void scales_of_quantization_stay(void **state) {
   (void)state;
-  gives("g (float[2] x) => (float[2] y) <float s = {0.1}, uint8 z = {3}> { q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) y = Relu (d) }",
-        (precision_request){.to = DTYPE_BF16, .convert_ports = true},
-        "g (bfloat16[2] x) => (bfloat16[2] y)\n<float s = {0.1},\n uint8 z = {3}>\n{\n   x_fp32 = Cast <to = 1> (x)\n   q = QuantizeLinear (x_fp32, s, z)\n"
-        "   d = DequantizeLinear (q, s, z)\n   d_bf16 = Cast <to = 16> (d)\n   y = Relu (d_bf16)\n}\n");
+  gives(
+      "g (float[2] x) => (float[2] y) <float s = {0.1}, uint8 z = {3}> { q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) y = "
+      "Relu (d) }",
+      (precision_request){.to = DTYPE_BF16, .convert_ports = true},
+      "g (bfloat16[2] x) => (bfloat16[2] y)\n<float s = {0.1},\n uint8 z = {3}>\n{\n   x_fp32 = Cast <to = 1> (x)\n   q = QuantizeLinear "
+      "(x_fp32, s, z)\n"
+      "   d = DequantizeLinear (q, s, z)\n   d_bf16 = Cast <to = 16> (d)\n   y = Relu (d_bf16)\n}\n");
 }
 
 /* Casts to float32 and constants made by nodes follow; stash_type, the type that sums are taken in, stays float32. */
@@ -93,15 +98,17 @@ static void attributes_that_name_the_type_follow(void **state) {
   (void)state;
   gives("g (int64[2] i, float[2] s) => (float[2] y, float[1] m) { f = Cast <to = 1> (i) y, m = LayerNormalization (f, s) }",
         (precision_request){.to = DTYPE_F16, .convert_ports = true},
-        "g (int64[2] i, float16[2] s) => (float16[2] y, float16[1] m)\n{\n   f = Cast <to = 10> (i)\n   y, m_fp32 = LayerNormalization (f, s)\n"
+        "g (int64[2] i, float16[2] s) => (float16[2] y, float16[1] m)\n{\n   f = Cast <to = 10> (i)\n   y, m_fp32 = LayerNormalization (f, "
+        "s)\n"
         "   [m_fp16] m = Cast <to = 10> (m_fp32)\n}\n");
 }
 
 static void bodies_are_converted_with_their_ports(void **state) {
   (void)state;
-  outcome o = converted("g (bool c, float[2] x) => (float[2] y) { y = If (c) <then_branch = t () => (float[2] a) { a = Relu (x) }, else_branch = e () => "
-                        "(float[2] b) <float two = {2.0}> { b = Mul (x, two) }> }",
-                        (precision_request){.to = DTYPE_BF16, .convert_ports = true});
+  outcome o = converted(
+      "g (bool c, float[2] x) => (float[2] y) { y = If (c) <then_branch = t () => (float[2] a) { a = Relu (x) }, else_branch = e () => "
+      "(float[2] b) <float two = {2.0}> { b = Mul (x, two) }> }",
+      (precision_request){.to = DTYPE_BF16, .convert_ports = true});
   assert_int_equal(o.status, NPUC_OK);
   const node *n = npuc_graph_node(o.m->graphs[0], "y");
   for (int i = 0; i < 2; i++) {
@@ -138,7 +145,8 @@ static void a_float_that_does_not_fit_is_refused_or_clamped(void **state) {
   o = converted(mask, (precision_request){.to = DTYPE_BF16});
   assert_int_equal(o.status, NPUC_OK);
   finish(&o);
-  o = converted("g (float[1] x) => (float[1] y) <float[1] w = {-inf}, float e = {1e-12}> { a = Max (x, w) y = Add (a, e) }", (precision_request){.to = DTYPE_F16});
+  o = converted("g (float[1] x) => (float[1] y) <float[1] w = {-inf}, float e = {1e-12}> { a = Max (x, w) y = Add (a, e) }",
+                (precision_request){.to = DTYPE_F16});
   assert_int_equal(o.status, NPUC_OK);
   assert_int_equal(o.report.clamped, 0);
   assert_int_equal(o.report.vanished, 1);
@@ -150,11 +158,14 @@ static void a_float_that_does_not_fit_is_refused_or_clamped(void **state) {
 
 static void shapes_stay_int64_and_data_becomes_int32(void **state) {
   (void)state;
-  gives("g (int64[2] i, float[10,3] table) => (float[6] y, int64[2] z) <int64[1] six = {6}, int64 one = {1}> "
-        "{ rows = Gather (table, i) y = Reshape (rows, six) z = Add (i, one) }",
-        (precision_request){.to = DTYPE_I32},
-        "g (int64[2] i, float[10,3] table) => (float[6] y, int64[2] z)\n<int64[1] six = {6},\n int32 one_int32 = {1}>\n{\n   i_int32 = Cast <to = 6> (i)\n"
-        "   rows = Gather (table, i_int32)\n   y = Reshape (rows, six)\n   [z] z_int32 = Add (i_int32, one_int32)\n   [z_int64] z = Cast <to = 7> (z_int32)\n}\n");
+  gives(
+      "g (int64[2] i, float[10,3] table) => (float[6] y, int64[2] z) <int64[1] six = {6}, int64 one = {1}> "
+      "{ rows = Gather (table, i) y = Reshape (rows, six) z = Add (i, one) }",
+      (precision_request){.to = DTYPE_I32},
+      "g (int64[2] i, float[10,3] table) => (float[6] y, int64[2] z)\n<int64[1] six = {6},\n int32 one_int32 = {1}>\n{\n   i_int32 = Cast "
+      "<to = 6> (i)\n"
+      "   rows = Gather (table, i_int32)\n   y = Reshape (rows, six)\n   [z] z_int32 = Add (i_int32, one_int32)\n   [z_int64] z = Cast <to "
+      "= 7> (z_int32)\n}\n");
 }
 
 /* ArgMax gives int64 by its schema; what is computed from it is int32; the Slice that takes it as a begin gets int64 back. */
@@ -162,7 +173,8 @@ static void results_by_schema_have_casts(void **state) {
   (void)state;
   gives("g (float[2,5] x) => (int64[2] y) <int64 two = {2}> { a = ArgMax <axis = 1, keepdims = 0> (x) y = Mul (a, two) }",
         (precision_request){.to = DTYPE_I32, .convert_ports = true},
-        "g (float[2,5] x) => (int32[2] y)\n<int32 two_int32 = {2}>\n{\n   a = ArgMax <axis = 1, keepdims = 0> (x)\n   a_int32 = Cast <to = 6> (a)\n"
+        "g (float[2,5] x) => (int32[2] y)\n<int32 two_int32 = {2}>\n{\n   a = ArgMax <axis = 1, keepdims = 0> (x)\n   a_int32 = Cast <to = "
+        "6> (a)\n"
         "   y = Mul (a_int32, two_int32)\n}\n");
 }
 
@@ -184,8 +196,8 @@ static void a_range_is_proved_or_vouched_for(void **state) {
 
 static void a_constant_that_does_not_fit_is_refused(void **state) {
   (void)state;
-  refused("g (int64[1] i) => (bool[1] y) <int64 k = {4294967296}> { y = Less (i, k) }", (precision_request){.to = DTYPE_I32, .convert_ports = true},
-          "E0513", "k", "[4294967296, 4294967296]");
+  refused("g (int64[1] i) => (bool[1] y) <int64 k = {4294967296}> { y = Less (i, k) }",
+          (precision_request){.to = DTYPE_I32, .convert_ports = true}, "E0513", "k", "[4294967296, 4294967296]");
   /* the end of a Slice is no number of the data: it stays */
   gives("g (float[4] x) => (float[3] y) <int64[1] one = {1}, int64[1] end = {9223372036854775807}> { y = Slice (x, one, end) }",
         (precision_request){.to = DTYPE_I32, .convert_ports = true},

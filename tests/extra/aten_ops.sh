@@ -14,4 +14,4 @@ else
     --logits "$stories/logits_first32.f32" --work "$NPUC_SCRATCH/decoder"
 fi
 "$python" "$NPUC_SOURCE_DIR/tests/peers/aten_models.py" --npuc "$NPUC" --work "$NPUC_SCRATCH"
-exec "$python" "$NPUC_SOURCE_DIR/tests/peers/aten_ops.py" --npuc "$NPUC" --work "$NPUC_SCRATCH"
+exec "$python" "$NPUC_SOURCE_DIR/tests/peers/aten_ops.py" --npuc "$NPUC" --work "$NPUC_SCRATCH" --against "$NPUC_SOURCE_DIR/tests/peers/aten_ops.tsv"

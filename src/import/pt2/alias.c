@@ -25,6 +25,8 @@ pt2_tensor *npuc_pt2_port(pt2_source *s, const char *name, value *v) {
   return t;
 }
 
+bool npuc_pt2_is_whole(const pt2_tensor *t) { return !t->parent; }
+
 pt2_storage *npuc_pt2_storage(const pt2_tensor *t) { return t->storage; }
 
 pt2_tensor *npuc_pt2_view_of(pt2_source *s, pt2_tensor *parent, const pt2_view *view, value *v) {

@@ -274,7 +274,7 @@ npuc_status npuc_pt2_string(pt2_node *n, const char *name, const char *fallback,
   json_t *content = find(n, name, &kind);
   *out = fallback;
   if (!content) return NPUC_OK;
-  if (!is(kind, "as_string")) return wrong_kind(n, name, kind, "a text");
+  if (!is(kind, "as_string") || !json_is_string(content)) return wrong_kind(n, name, kind, "a text");
   *out = json_string_value(content);
   return NPUC_OK;
 }

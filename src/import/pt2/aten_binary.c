@@ -4,19 +4,13 @@
 
 #include "import/pt2/aten.h"
 
-/* self and other in their common type. `self` may be a number too (pow, where). */
-typedef struct pair {
-  value *a, *b;
-  dtype type;
-} pair;
-
 static npuc_status side(pt2_node *n, const char *name, value **out_value, pt2_scalar *out_scalar) {
   *out_value = NULL;
   if (npuc_pt2_is_tensor(n, name)) return npuc_pt2_tensor(n, name, out_value);
   return npuc_pt2_scalar_arg(n, name, (pt2_scalar){0}, out_scalar);
 }
 
-static npuc_status read_pair(pt2_node *n, const char *first, const char *second, bool to_float, pair *out) {
+npuc_status npuc_pt2_read_pair(pt2_node *n, const char *first, const char *second, bool to_float, npuc_pt2_pair *out) {
   pt2_scalar sa = {0}, sb = {0};
   NPUC_TRY(side(n, first, &out->a, &sa));
   NPUC_TRY(side(n, second, &out->b, &sb));
@@ -37,9 +31,9 @@ static npuc_status scale_by(pt2_node *n, const char *factor, value *x, value **o
 }
 
 npuc_status npuc_aten_binary(pt2_node *n) {
-  pair p;
+  npuc_pt2_pair p;
   value *y;
-  NPUC_TRY(read_pair(n, "self", "other", false, &p));
+  NPUC_TRY(npuc_pt2_read_pair(n, "self", "other", false, &p));
   if (p.type == DTYPE_BOOL)
     NPUC_TRY(npuc_pt2_binary(n, strcmp(n->onnx, "Max") == 0 ? "Or" : "And", p.a, p.b, &y));
   else
@@ -49,9 +43,9 @@ npuc_status npuc_aten_binary(pt2_node *n) {
 
 /* self + alpha other */
 npuc_status npuc_aten_add(pt2_node *n) {
-  pair p;
+  npuc_pt2_pair p;
   value *y;
-  NPUC_TRY(read_pair(n, "self", "other", false, &p));
+  NPUC_TRY(npuc_pt2_read_pair(n, "self", "other", false, &p));
   NPUC_TRY(scale_by(n, "alpha", p.b, &p.b));
   if (p.type == DTYPE_BOOL)
     NPUC_TRY(npuc_pt2_binary(n, "Or", p.a, p.b, &y));
@@ -61,16 +55,16 @@ npuc_status npuc_aten_add(pt2_node *n) {
 }
 
 npuc_status npuc_aten_rsub(pt2_node *n) {
-  pair p;
+  npuc_pt2_pair p;
   value *y;
-  NPUC_TRY(read_pair(n, "self", "other", false, &p));
+  NPUC_TRY(npuc_pt2_read_pair(n, "self", "other", false, &p));
   NPUC_TRY(scale_by(n, "alpha", p.a, &p.a));
   NPUC_TRY(npuc_pt2_binary(n, "Sub", p.b, p.a, &y));
   return npuc_pt2_result(n, y);
 }
 
 /* floor(a / b). Integers: ONNX's Div truncates, so what Mod (sign of the divisor) leaves is taken off first and the quotient is exact. */
-static npuc_status floor_quotient(pt2_node *n, const pair *p, value **out) {
+static npuc_status floor_quotient(pt2_node *n, const npuc_pt2_pair *p, value **out) {
   if (pt2_is_float(p->type)) {
     NPUC_TRY(npuc_pt2_binary(n, "Div", p->a, p->b, out));
     return npuc_pt2_unary(n, "Floor", *out, out);
@@ -90,11 +84,11 @@ static npuc_status truncated(pt2_node *n, value *x, value **out) {
 }
 
 npuc_status npuc_aten_div(pt2_node *n) {
-  pair p;
+  npuc_pt2_pair p;
   value *y;
   const char *rounding;
   NPUC_TRY(npuc_pt2_string(n, "rounding_mode", NULL, &rounding));
-  NPUC_TRY(read_pair(n, "self", "other", !rounding, &p));
+  NPUC_TRY(npuc_pt2_read_pair(n, "self", "other", !rounding, &p));
   if (rounding && strcmp(rounding, "floor") == 0) {
     NPUC_TRY(floor_quotient(n, &p, &y));
     return npuc_pt2_result(n, y);
@@ -105,17 +99,17 @@ npuc_status npuc_aten_div(pt2_node *n) {
 }
 
 npuc_status npuc_aten_floor_divide(pt2_node *n) {
-  pair p;
+  npuc_pt2_pair p;
   value *y;
-  NPUC_TRY(read_pair(n, "self", "other", false, &p));
+  NPUC_TRY(npuc_pt2_read_pair(n, "self", "other", false, &p));
   NPUC_TRY(floor_quotient(n, &p, &y));
   return npuc_pt2_result(n, y);
 }
 
 /* remainder has the divisor's sign, fmod the dividend's. Of floats: ONNX's Mod with fmod, put right where the signs differ. */
 npuc_status npuc_aten_remainder(pt2_node *n) {
-  pair p;
-  NPUC_TRY(read_pair(n, "self", "other", false, &p));
+  npuc_pt2_pair p;
+  NPUC_TRY(npuc_pt2_read_pair(n, "self", "other", false, &p));
   bool c_sign = strcmp(n->onnx, "c") == 0;
   node *made;
   NPUC_TRY(npuc_pt2_emit(n, "Mod", (value *[]){p.a, p.b}, 2, 1, &made));
@@ -136,9 +130,9 @@ npuc_status npuc_aten_remainder(pt2_node *n) {
 }
 
 npuc_status npuc_aten_pow(pt2_node *n) {
-  pair p;
+  npuc_pt2_pair p;
   value *y;
-  NPUC_TRY(read_pair(n, "self", "exponent", false, &p));
+  NPUC_TRY(npuc_pt2_read_pair(n, "self", "exponent", false, &p));
   const tensor *e = p.b->constant;
   bool is_square = e && npuc_tensor_elements(e) == 1 && e->shape.rank == 0 && npuc_tensor_get(e, 0) == 2.0;
   if (is_square)
@@ -149,9 +143,9 @@ npuc_status npuc_aten_pow(pt2_node *n) {
 }
 
 npuc_status npuc_aten_compare(pt2_node *n) {
-  pair p;
+  npuc_pt2_pair p;
   value *y;
-  NPUC_TRY(read_pair(n, "self", "other", false, &p));
+  NPUC_TRY(npuc_pt2_read_pair(n, "self", "other", false, &p));
   bool different = strcmp(n->onnx, "NotEqual") == 0;
   bool ordered = !different && strcmp(n->onnx, "Equal") != 0;
   if (p.type == DTYPE_BOOL && ordered) { /* ONNX orders numbers only */
@@ -174,9 +168,9 @@ npuc_status npuc_aten_logical(pt2_node *n) {
 }
 
 npuc_status npuc_aten_bitwise(pt2_node *n) {
-  pair p;
+  npuc_pt2_pair p;
   value *y;
-  NPUC_TRY(read_pair(n, "self", "other", false, &p));
+  NPUC_TRY(npuc_pt2_read_pair(n, "self", "other", false, &p));
   const char *op = p.type == DTYPE_BOOL ? n->onnx : npuc_arena_printf(n->s->scratch, "Bitwise%s", n->onnx);
   NPUC_TRY(npuc_pt2_binary(n, op, p.a, p.b, &y));
   return npuc_pt2_result(n, y);
@@ -184,10 +178,10 @@ npuc_status npuc_aten_bitwise(pt2_node *n) {
 
 npuc_status npuc_aten_where(pt2_node *n) {
   value *condition, *y;
-  pair p;
+  npuc_pt2_pair p;
   NPUC_TRY(npuc_pt2_tensor(n, "condition", &condition));
   NPUC_TRY(npuc_pt2_cast(n, condition, DTYPE_BOOL, &condition));
-  NPUC_TRY(read_pair(n, "self", "other", false, &p));
+  NPUC_TRY(npuc_pt2_read_pair(n, "self", "other", false, &p));
   NPUC_TRY(npuc_pt2_ternary(n, "Where", condition, p.a, p.b, &y));
   return npuc_pt2_result(n, y);
 }

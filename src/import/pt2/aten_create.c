@@ -42,6 +42,36 @@ npuc_status npuc_aten_arange(pt2_node *n) {
   return npuc_pt2_result(n, v);
 }
 
+/* From both ends to the middle, in the result's precision, as torch computes it. */
+npuc_status npuc_aten_linspace(pt2_node *n) {
+  pt2_scalar ends[2];
+  pt2_meta meta;
+  tensor t;
+  NPUC_TRY(npuc_pt2_scalar_arg(n, "start", (pt2_scalar){0}, &ends[0]));
+  NPUC_TRY(npuc_pt2_scalar_arg(n, "end", (pt2_scalar){0}, &ends[1]));
+  npuc_pt2_ignore(n, "steps");
+  NPUC_TRY(npuc_pt2_output_meta(n, 0, &meta));
+  ignore_places(n);
+  if (ends[0].value || ends[1].value || meta.shape.rank != 1 || !npuc_shape_is_static(&meta.shape))
+    return npuc_pt2_fail(n, NPUC_DIAG_E0336, "steps", "ends or a number of steps that are known at run time only");
+  int64_t count = meta.shape.dims[0];
+  if (!pt2_is_float(meta.type))
+    return npuc_pt2_fail(n, NPUC_DIAG_E0336, "dtype", "integers between two ends, which torch rounds by device");
+  NPUC_TRY(npuc_tensor_create(n->s->d, meta.type, &meta.shape, &t));
+  bool single = meta.type == DTYPE_F32;
+  double step = count > 1 ? (ends[1].real - ends[0].real) / (double)(count - 1) : 0.0;
+  if (single && count > 1) step = (double)(((float)ends[1].real - (float)ends[0].real) / (float)(count - 1));
+  for (int64_t i = 0; i < count; i++) {
+    bool first = i < count / 2 || count == 1;
+    double far = first ? step * (double)i : step * (double)(count - i - 1);
+    if (single) far = (double)(float)far;
+    npuc_tensor_set(&t, i, first ? ends[0].real + far : ends[1].real - far);
+  }
+  value *v = npuc_graph_add_constant(n->s->g, npuc_graph_unique_name(n->s->g, n->name), &t);
+  npuc_tensor_release(&t);
+  return npuc_pt2_result(n, v);
+}
+
 static npuc_status filled(pt2_node *n, const pt2_int *dims, size_t count) {
   pt2_meta meta;
   pt2_scalar v = {.integer = n->onnx != NULL, .real = n->onnx ? 1.0 : 0.0};
@@ -58,6 +88,8 @@ npuc_status npuc_aten_full(pt2_node *n) {
   pt2_int *dims;
   size_t count;
   npuc_pt2_ignore(n, "self"); /* of new_zeros: its type is the output's */
+  npuc_pt2_ignore(n, "stride");
+  npuc_pt2_ignore(n, "physical_layout");
   NPUC_TRY(npuc_pt2_symints(n, "size", &dims, &count));
   return filled(n, dims, count);
 }

@@ -122,7 +122,7 @@ static npuc_status join_indices(pt2_node *n, const advanced *a, value **out, int
 }
 
 static npuc_status refuse_masks(pt2_node *n) {
-  npuc_status status = npuc_pt2_fail(n, NPUC_DIAG_E0336, "indices", "a mask chooses the elements, so the shape depends on the data");
+  npuc_status status = npuc_pt2_fail(n, NPUC_DIAG_E0336, "indices", "a mask beside other indices, or behind other axes");
   npuc_fix(n->s->d, "use torch.where, which keeps the shape");
   return status;
 }
@@ -132,7 +132,11 @@ npuc_status npuc_aten_index(pt2_node *n) {
   value *joined, *y;
   int32_t index_rank;
   NPUC_TRY(read_indices(n, &a));
-  if (a.masks) return refuse_masks(n);
+  if (a.masks) {
+    if (a.n > 1 || a.axes[0] != 0) return refuse_masks(n);
+    NPUC_TRY(npuc_pt2_choose(n, a.x, a.list[0], &y));
+    return npuc_pt2_result(n, y);
+  }
   if (a.n == 1) {
     NPUC_TRY(gather(n, "Gather", a.x, a.list[0], a.axes[0], &y));
     return npuc_pt2_result(n, y);
@@ -312,8 +316,9 @@ npuc_status npuc_aten_one_hot(pt2_node *n) {
   int64_t classes;
   NPUC_TRY(npuc_pt2_tensor(n, "self", &x));
   NPUC_TRY(npuc_pt2_int_arg(n, "num_classes", -1, &classes));
-  if (classes < 1 || classes > INT32_MAX)
-    return npuc_pt2_fail(n, NPUC_DIAG_E0336, "num_classes", "the number of classes is not given, so the shape depends on the data");
+  if (classes < 1 || classes > 1 << 20)
+    return npuc_pt2_fail(n, NPUC_DIAG_E0336, "num_classes",
+                         "the number of classes is not given, so the shape depends on the data, or is over a million");
   int64_t *numbers = NPUC_NEW_ARRAY(n->s->scratch, (size_t)classes, int64_t), last = x->shape.rank;
   for (int64_t i = 0; i < classes; i++) numbers[i] = i;
   NPUC_TRY(npuc_pt2_cast(n, x, DTYPE_I64, &x));

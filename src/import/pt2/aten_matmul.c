@@ -47,11 +47,11 @@ static npuc_status scaled(pt2_node *n, value *x, const char *factor, value **out
 /* beta * self + alpha * (a @ b) */
 npuc_status npuc_aten_addmm(pt2_node *n) {
   value *self, *a, *b, *y;
-  bool batched = npuc_pt2_has(n, "batch1");
+  bool batched = npuc_pt2_has(n, "batch1"), vector = npuc_pt2_has(n, "vec"); /* baddbmm, addmv */
   NPUC_TRY(npuc_pt2_tensor(n, "self", &self));
-  NPUC_TRY(npuc_pt2_tensor(n, batched ? "batch1" : "mat1", &a));
-  NPUC_TRY(npuc_pt2_tensor(n, batched ? "batch2" : "mat2", &b));
-  if (!batched && !npuc_pt2_has(n, "alpha") && !npuc_pt2_has(n, "beta")) {
+  NPUC_TRY(npuc_pt2_tensor(n, batched ? "batch1" : vector ? "mat" : "mat1", &a));
+  NPUC_TRY(npuc_pt2_tensor(n, batched ? "batch2" : vector ? "vec" : "mat2", &b));
+  if (!batched && !vector && !npuc_pt2_has(n, "alpha") && !npuc_pt2_has(n, "beta")) {
     NPUC_TRY(npuc_pt2_ternary(n, "Gemm", a, b, self, &y));
     return npuc_pt2_result(n, y);
   }

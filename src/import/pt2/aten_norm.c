@@ -22,6 +22,36 @@ static npuc_status need(pt2_node *n, value **io, dtype type, int64_t count, doub
   return *io ? NPUC_OK : NPUC_ENVIRONMENT;
 }
 
+/* y = (x - mean) / sqrt(var + eps) * weight + bias with the mean and variance of the batch: a layer that keeps no running statistics. */
+static npuc_status own_statistics(pt2_node *n, value *x, value *weight, value *bias, double eps) {
+  int64_t axes[MAX_RANK], channels = x->shape.rank > 1 ? x->shape.dims[1] : -1;
+  size_t count = 0;
+  value *list, *mean, *d, *y, *part[2] = {weight, bias};
+  node *made;
+  if (!dim_is_number(channels)) channels = -1;
+  for (int64_t i = 0; i < x->shape.rank; i++)
+    if (i != 1) axes[count++] = i;
+  pt2_int column[MAX_RANK] = {pt2_number(channels)};
+  for (size_t i = 1; i < count; i++) column[i] = pt2_number(1);
+  for (size_t i = 0; i < 2; i++) {
+    NPUC_TRY(need(n, &part[i], x->type, channels, i == 0 ? 1.0 : 0.0));
+    NPUC_TRY(npuc_pt2_reshape(n, part[i], column, count, &part[i]));
+  }
+  list = npuc_pt2_constant_ints(n, axes, count);
+  NPUC_TRY(npuc_pt2_emit(n, "ReduceMean", (value *[]){x, list}, 2, 1, &made)); /* keepdims is 1 */
+  NPUC_TRY(npuc_node_infer(n->s->d, made));
+  mean = made->outputs[0];
+  NPUC_TRY(npuc_pt2_binary(n, "Sub", x, mean, &d));
+  NPUC_TRY(npuc_pt2_binary(n, "Mul", d, d, &y));
+  NPUC_TRY(npuc_pt2_binary(n, "ReduceMean", y, list, &y));
+  NPUC_TRY(npuc_pt2_binary(n, "Add", y, npuc_pt2_constant(n, x->type, eps), &y));
+  NPUC_TRY(npuc_pt2_unary(n, "Sqrt", y, &y));
+  NPUC_TRY(npuc_pt2_binary(n, "Div", d, y, &y));
+  NPUC_TRY(npuc_pt2_binary(n, "Mul", y, part[0], &y));
+  NPUC_TRY(npuc_pt2_binary(n, "Add", y, part[1], &y));
+  return npuc_pt2_results(n, &y, 1);
+}
+
 npuc_status npuc_aten_batch_norm(pt2_node *n) {
   value *x, *weight, *bias, *mean, *var;
   double eps;
@@ -35,6 +65,7 @@ npuc_status npuc_aten_batch_norm(pt2_node *n) {
   NPUC_TRY(npuc_pt2_bool_arg(n, "training", false, &training));
   npuc_pt2_ignore(n, "momentum");
   npuc_pt2_ignore(n, "cudnn_enabled");
+  if (!mean && !var) return own_statistics(n, x, weight, bias, eps);
   if (training || !mean || !var) {
     npuc_status status = npuc_pt2_fail(n, NPUC_DIAG_E0336, "training", "the batch norm computes statistics of its batch, as in training");
     npuc_fix(n->s->d, "export the model in evaluation mode: torch.export.export(model.eval(), args)");

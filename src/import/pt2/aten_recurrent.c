@@ -73,7 +73,7 @@ static npuc_status read_stack(stack *s) {
       return npuc_pt2_fail(n, NPUC_DIAG_E0335, "params", "tensor %zu has another shape than a layer's weights and biases", i);
   }
   int64_t rows = s->weights[0]->shape.dims[0];
-  if (rows <= 0 || rows % s->cell->gates)
+  if (rows <= 0 || rows > 1 << 24 || rows % s->cell->gates)
     return npuc_pt2_fail(n, NPUC_DIAG_E0335, "params", "%lld rows for %d gates", (long long)rows, s->cell->gates);
   s->hidden = rows / s->cell->gates;
   return NPUC_OK;

@@ -141,6 +141,7 @@ npuc_status npuc_aten_variance(pt2_node *n) {
 npuc_status npuc_aten_var_mean(pt2_node *n) {
   value *results[2];
   NPUC_TRY(moments(n, &results[0], &results[1]));
+  if (n->onnx) NPUC_TRY(npuc_pt2_unary(n, n->onnx, results[0], &results[0]));
   return npuc_pt2_results(n, results, 2);
 }
 

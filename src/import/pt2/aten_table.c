@@ -21,6 +21,21 @@ static const entry entries[] = {
 
 const char *npuc_pt2_operator(size_t index) { return index < sizeof entries / sizeof *entries ? entries[index].name : NULL; }
 
+static const struct refusal {
+  const char *name, *reason;
+} refusals[] = {
+#define ATEN(name, translator, onnx)
+#define ATEN_REFUSED(name, reason) {name, reason},
+#include "import/pt2/aten.def"
+#undef ATEN
+};
+
+const char *npuc_pt2_refused_operator(size_t index, const char **out_reason) {
+  if (index >= sizeof refusals / sizeof *refusals) return NULL;
+  *out_reason = refusals[index].reason;
+  return refusals[index].name;
+}
+
 static const entry *find(const char *name, size_t n) {
   for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
     if (strlen(entries[i].name) == n && strncmp(entries[i].name, name, n) == 0) return &entries[i];
@@ -47,4 +62,12 @@ pt2_translator *npuc_pt2_translator(pt2_node *n) {
   if (!e) return NULL;
   n->onnx = e->onnx;
   return e->translator;
+}
+
+const char *npuc_pt2_refusal(const char *target) {
+  size_t n = packet(&target);
+  for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+    if (strlen(refusals[i].name) == n && strncmp(refusals[i].name, target, n) == 0) return refusals[i].reason;
+  }
+  return NULL;
 }

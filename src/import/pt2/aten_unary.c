@@ -334,10 +334,9 @@ npuc_status npuc_aten_logit(pt2_node *n) {
 }
 
 /* Copies, and what does nothing in inference. */
-npuc_status npuc_aten_identity(pt2_node *n) {
-  value *x;
+static npuc_status dropped(pt2_node *n, value **out) {
   bool training = false;
-  NPUC_TRY(operand(n, &x));
+  NPUC_TRY(operand(n, out));
   npuc_pt2_ignore(n, "p");
   npuc_pt2_ignore(n, "memory_format");
   NPUC_TRY(npuc_pt2_bool_arg(n, "train", false, &training));
@@ -346,5 +345,19 @@ npuc_status npuc_aten_identity(pt2_node *n) {
     npuc_fix(n->s->d, "export the model in evaluation mode: torch.export.export(model.eval(), args)");
     return status;
   }
+  return NPUC_OK;
+}
+
+npuc_status npuc_aten_identity(pt2_node *n) {
+  value *x;
+  NPUC_TRY(dropped(n, &x));
   return npuc_pt2_result(n, x);
+}
+
+/* And a mask of what was kept: all. */
+npuc_status npuc_aten_native_dropout(pt2_node *n) {
+  value *results[2];
+  NPUC_TRY(dropped(n, &results[0]));
+  NPUC_TRY(npuc_pt2_expand_like(n, npuc_pt2_constant_int(n, DTYPE_BOOL, 1), results[0], &results[1]));
+  return npuc_pt2_results(n, results, 2);
 }

@@ -5,6 +5,8 @@
 
 #include "import/pt2/aten.h"
 
+enum { MOST_PLACES = 1 << 24 }; /* elements that a view names one by one */
+
 static npuc_status parent_of(pt2_node *n, pt2_tensor **out_tensor, value **out_value) {
   NPUC_TRY(npuc_pt2_window(n, "self", out_tensor));
   return npuc_pt2_read_tensor(n, *out_tensor, out_value);
@@ -300,8 +302,10 @@ static npuc_status apply_slice(pt2_node *n, const pt2_view *v, value *parent, va
 
 /* Every step-th element from begin: ScatterND with the axis in front. */
 static npuc_status write_strided(pt2_node *n, const pt2_view *v, int64_t begin, int64_t end, value *parent, value *content, value **out) {
-  int64_t count = end > begin ? (end - begin + v->step - 1) / v->step : 0, perm[MAX_RANK], one = 1;
+  int64_t count = end > begin ? (end - begin - 1) / v->step + 1 : 0, perm[MAX_RANK], one = 1;
   size_t rank = (size_t)parent->shape.rank;
+  if (v->step < 1 || count > MOST_PLACES)
+    return npuc_pt2_fail(n, NPUC_DIAG_E0336, "step", "a write in place into %lld parts", (long long)count);
   int64_t *places = NPUC_NEW_ARRAY(n->s->scratch, (size_t)count + 1, int64_t);
   for (int64_t i = 0; i < count; i++) places[i] = begin + i * v->step;
   for (size_t i = 0; i < rank; i++) perm[i] = (int64_t)i;
@@ -370,6 +374,140 @@ npuc_status npuc_aten_slice(pt2_node *n) {
   return finish(n, t, &view);
 }
 
+/* The elements at [i, i + offset] of two axes, behind the others: a chain of views that can be written, as each of its links can.
+ * [.., H, W] -> [.., L, L] -> [.., L*L] -> every (L + 1)-th */
+static npuc_status diagonal_of(pt2_node *n, pt2_tensor *t, value *x, pt2_tensor **out_tensor) {
+  int64_t offset, a, b;
+  NPUC_TRY(npuc_pt2_int_arg(n, "offset", 0, &offset));
+  NPUC_TRY(npuc_pt2_int_arg(n, "dim1", 0, &a));
+  NPUC_TRY(npuc_pt2_int_arg(n, "dim2", 1, &b));
+  NPUC_TRY(npuc_pt2_axis(n, "dim1", a, x->shape.rank, &a));
+  NPUC_TRY(npuc_pt2_axis(n, "dim2", b, x->shape.rank, &b));
+  int32_t rank = x->shape.rank, at = 0;
+  if (rank < 2 || a == b) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "dim1", "the diagonal of fewer than two axes");
+  dim height = x->shape.dims[a], width = x->shape.dims[b];
+  if (!dim_is_number(height) || !dim_is_number(width))
+    return npuc_pt2_fail(n, NPUC_DIAG_E0336, "self", "the diagonal of axes whose lengths are known at run time only");
+  pt2_view order = permutation(rank), flat = {.apply = apply_reshape, .write = write_reshape, .n_dims = (size_t)rank - 1};
+  for (int32_t i = 0; i < rank; i++) {
+    if (i != a && i != b) order.perm[at++] = i;
+  }
+  order.perm[rank - 2] = a;
+  order.perm[rank - 1] = b;
+  int64_t down = offset < 0 ? -offset : 0, right = offset > 0 ? offset : 0;
+  int64_t length = height - down < width - right ? height - down : width - right;
+  if (length < 1) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "offset", "a diagonal without elements");
+  pt2_view rows = npuc_pt2_slice_view(rank - 2, pt2_number(down), pt2_number(down + length), 1),
+           columns = npuc_pt2_slice_view(rank - 1, pt2_number(right), pt2_number(right + length), 1);
+  for (int32_t i = 0; i < rank - 2; i++) NPUC_TRY(npuc_pt2_size(n, x, (int32_t)order.perm[i], &flat.dims[i]));
+  flat.dims[rank - 2] = pt2_number(length * length);
+  NPUC_TRY(npuc_pt2_view_make(n, t, &order, &t));
+  NPUC_TRY(npuc_pt2_view_make(n, t, &rows, &t));
+  NPUC_TRY(npuc_pt2_view_make(n, t, &columns, &t));
+  NPUC_TRY(npuc_pt2_view_make(n, t, &flat, &t));
+  pt2_view every = npuc_pt2_slice_view(rank - 2, pt2_number(0), pt2_number(length * length), length + 1);
+  return npuc_pt2_view_make(n, t, &every, out_tensor);
+}
+
+npuc_status npuc_aten_diagonal(pt2_node *n) {
+  pt2_tensor *t;
+  value *x;
+  NPUC_TRY(parent_of(n, &t, &x));
+  NPUC_TRY(diagonal_of(n, t, x, &t));
+  return npuc_pt2_result_tensor(n, t);
+}
+
+/* A copy of self whose diagonal is src. */
+npuc_status npuc_aten_diagonal_scatter(pt2_node *n) {
+  pt2_tensor *copy, *line;
+  value *x, *source;
+  NPUC_TRY(npuc_pt2_tensor(n, "self", &x));
+  NPUC_TRY(npuc_pt2_tensor(n, "src", &source));
+  copy = npuc_pt2_own(n->s, x);
+  NPUC_TRY(diagonal_of(n, copy, x, &line));
+  NPUC_TRY(npuc_pt2_write_tensor(n, line, source));
+  NPUC_TRY(npuc_pt2_read_tensor(n, copy, &x));
+  return npuc_pt2_result(n, x);
+}
+
+/* Windows of `end` elements, `step` apart, along an axis; the window is a new last axis. One element stands in several places: no writing. */
+static npuc_status apply_unfold(pt2_node *n, const pt2_view *v, value *parent, value **out) {
+  int64_t length = parent->shape.dims[v->axis], size = v->end.number, count = (length - size) / v->step + 1;
+  int64_t *places = NPUC_NEW_ARRAY(n->s->scratch, (size_t)(count * size), int64_t), perm[MAX_RANK];
+  for (int64_t i = 0; i < count * size; i++) places[i] = i / size * v->step + i % size;
+  value *index = npuc_pt2_constant_ints(n, places, (size_t)(count * size));
+  NPUC_TRY(npuc_pt2_reshape(n, index, (pt2_int[]){pt2_number(count), pt2_number(size)}, 2, &index));
+  node *made;
+  NPUC_TRY(npuc_pt2_emit(n, "Gather", (value *[]){parent, index}, 2, 1, &made));
+  npuc_pt2_set_int(made, "axis", v->axis);
+  NPUC_TRY(npuc_node_infer(n->s->d, made));
+  int32_t rank = parent->shape.rank + 1;
+  for (int32_t i = 0; i < rank - 1; i++) perm[i] = i <= v->axis ? i : i + 1;
+  perm[rank - 1] = v->axis + 1;
+  return npuc_pt2_transpose(n, made->outputs[0], perm, (size_t)rank, out);
+}
+
+npuc_status npuc_aten_unfold(pt2_node *n) {
+  pt2_tensor *t;
+  value *x;
+  int64_t axis, size, step;
+  NPUC_TRY(parent_of(n, &t, &x));
+  NPUC_TRY(npuc_pt2_int_arg(n, "dimension", 0, &axis));
+  NPUC_TRY(npuc_pt2_axis(n, "dimension", axis, x->shape.rank, &axis));
+  NPUC_TRY(npuc_pt2_int_arg(n, "size", 1, &size));
+  NPUC_TRY(npuc_pt2_int_arg(n, "step", 1, &step));
+  if (x->shape.rank == 0 || x->shape.rank == MAX_RANK) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "self", "%d axes", x->shape.rank);
+  if (!dim_is_number(x->shape.dims[axis]))
+    return npuc_pt2_fail(n, NPUC_DIAG_E0336, "dimension", "windows along an axis whose length is known at run time only");
+  if (size < 1 || step < 1 || size > x->shape.dims[axis])
+    return npuc_pt2_fail(n, NPUC_DIAG_E0335, "size", "windows of %lld elements, %lld apart", (long long)size, (long long)step);
+  if (x->shape.dims[axis] / step > MOST_PLACES / size) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "size", "too many elements in the windows");
+  return finish(n, t, &(pt2_view){.apply = apply_unfold, .axis = axis, .step = step, .end = pt2_number(size)});
+}
+
+/* Any strides over bytes in rows: elements of the flattened tensor by their places. */
+static npuc_status apply_strided(pt2_node *n, const pt2_view *v, value *parent, value **out) {
+  int64_t count = 1, places = 0;
+  (void)npuc_shape_elements(&parent->shape, &places);
+  for (size_t i = 0; i < v->n_dims; i++) count *= v->dims[i].number;
+  int64_t *at = NPUC_NEW_ARRAY(n->s->scratch, (size_t)count + 1, int64_t);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t rest = i;
+    at[i] = v->start.number;
+    for (size_t k = v->n_dims; k-- > 0; rest /= v->dims[k].number) at[i] += rest % v->dims[k].number * v->perm[k];
+    if (at[i] < 0 || at[i] >= places) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "stride", "an element outside of the tensor");
+  }
+  value *index = npuc_pt2_constant_ints(n, at, (size_t)count), *flat;
+  NPUC_TRY(npuc_pt2_reshape(n, parent, (pt2_int[]){pt2_number(-1)}, 1, &flat));
+  NPUC_TRY(npuc_pt2_reshape(n, index, v->dims, v->n_dims, &index));
+  return npuc_pt2_binary(n, "Gather", flat, index, out);
+}
+
+npuc_status npuc_aten_as_strided(pt2_node *n) {
+  pt2_tensor *t;
+  value *x;
+  int64_t *sizes, *strides, count = 1;
+  size_t n_sizes, n_strides;
+  pt2_view view = {.apply = apply_strided};
+  NPUC_TRY(parent_of(n, &t, &x));
+  NPUC_TRY(npuc_pt2_ints(n, "size", &sizes, &n_sizes));
+  NPUC_TRY(npuc_pt2_ints(n, "stride", &strides, &n_strides));
+  NPUC_TRY(npuc_pt2_int_arg(n, "storage_offset", 0, &view.start.number));
+  if (n_sizes != n_strides || n_sizes > MAX_RANK)
+    return npuc_pt2_fail(n, NPUC_DIAG_E0335, "stride", "%zu sizes, %zu strides", n_sizes, n_strides);
+  if (!npuc_pt2_is_whole(t) || layout_of(n, "self") != LAYOUT_ROWS || !npuc_shape_is_static(&x->shape))
+    return npuc_pt2_fail(n, NPUC_DIAG_E0336, "self", "strides over a tensor that is a view itself, or not in rows, or of unknown size");
+  for (size_t i = 0; i < n_sizes; i++) {
+    if (sizes[i] < 1 || count > MOST_PLACES / sizes[i])
+      return npuc_pt2_fail(n, NPUC_DIAG_E0335, "size", "no element, or more than %d", MOST_PLACES);
+    count *= sizes[i];
+    view.dims[i] = pt2_number(sizes[i]);
+    view.perm[i] = strides[i];
+  }
+  view.n_dims = n_sizes;
+  return finish(n, t, &view);
+}
+
 static npuc_status end_of(pt2_node *n, pt2_int start, int64_t length, pt2_int *out) {
   *out = pt2_number(start.number + length);
   if (!start.value) {
@@ -427,6 +565,8 @@ npuc_status npuc_aten_select(pt2_node *n) {
   return finish(n, t, &view);
 }
 
+enum { MOST_PARTS = 65536 };
+
 /* Parts of given lengths one after another. */
 static npuc_status parts(pt2_node *n, pt2_tensor *t, int64_t axis, const int64_t *lengths, size_t count) {
   pt2_tensor **list = NPUC_NEW_ARRAY(n->s->scratch, count + 1, pt2_tensor *);
@@ -439,8 +579,9 @@ static npuc_status parts(pt2_node *n, pt2_tensor *t, int64_t axis, const int64_t
 }
 
 static npuc_status equal_parts(pt2_node *n, pt2_tensor *t, int64_t axis, int64_t length, int64_t each) {
-  if (each <= 0) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "split_size", "parts of length %lld", (long long)each);
-  size_t count = (size_t)((length + each - 1) / each);
+  if (each <= 0 || length / each >= MOST_PARTS)
+    return npuc_pt2_fail(n, NPUC_DIAG_E0335, "split_size", "%lld elements in parts of %lld", (long long)length, (long long)each);
+  size_t count = (size_t)(length / each + (length % each != 0));
   if (count == 0) count = 1;
   int64_t *lengths = NPUC_NEW_ARRAY(n->s->scratch, count, int64_t);
   for (size_t i = 0; i < count; i++) lengths[i] = i + 1 < count ? each : length - each * (int64_t)(count - 1);
@@ -476,7 +617,7 @@ npuc_status npuc_aten_chunk(pt2_node *n) {
   NPUC_TRY(split_axis(n, x, &axis));
   NPUC_TRY(npuc_pt2_int_arg(n, "chunks", 1, &chunks));
   if (chunks < 1) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "chunks", "%lld parts", (long long)chunks);
-  int64_t length = x->shape.dims[axis], each = (length + chunks - 1) / chunks;
+  int64_t length = x->shape.dims[axis], each = length / chunks + (length % chunks != 0);
   return equal_parts(n, t, axis, length, each ? each : 1);
 }
 
@@ -491,7 +632,7 @@ npuc_status npuc_aten_tensor_split(pt2_node *n) {
   NPUC_TRY(npuc_pt2_int_arg(n, "sections", 0, &sections));
   NPUC_TRY(npuc_pt2_ints(n, "indices", &places, &n_places));
   int64_t length = x->shape.dims[axis];
-  if (sections < 0 || sections > 65536) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "sections", "%lld parts", (long long)sections);
+  if (sections < 0 || sections > MOST_PARTS) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "sections", "%lld parts", (long long)sections);
   size_t count = sections ? (size_t)sections : n_places + 1;
   int64_t *lengths = NPUC_NEW_ARRAY(n->s->scratch, count, int64_t), at = 0;
   for (size_t i = 0; i < count; i++) {
@@ -513,7 +654,7 @@ npuc_status npuc_aten_unbind(pt2_node *n) {
   NPUC_TRY(parent_of(n, &t, &x));
   NPUC_TRY(split_axis(n, x, &axis));
   size_t count = (size_t)x->shape.dims[axis];
-  if (count > 65536) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "dim", "%zu parts", count);
+  if (count > MOST_PARTS) return npuc_pt2_fail(n, NPUC_DIAG_E0335, "dim", "%zu parts", count);
   pt2_tensor **list = NPUC_NEW_ARRAY(n->s->scratch, count + 1, pt2_tensor *);
   for (size_t i = 0; i < count; i++) {
     pt2_view view;
@@ -580,5 +721,3 @@ npuc_status npuc_aten_type_as(pt2_node *n) {
   NPUC_TRY(npuc_pt2_tensor(n, "other", &other));
   return convert(n, other->type, false);
 }
-
-npuc_status npuc_aten_to_type(pt2_node *n) { return convert(n, DTYPE_F32, false); }

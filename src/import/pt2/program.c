@@ -106,6 +106,27 @@ static npuc_status bind_tensor(pt2_node *n, const char *name, pt2_tensor *t, boo
   return NPUC_OK;
 }
 
+static bool names(json_t *json, const char *name) {
+  const char *key;
+  size_t i;
+  json_t *part;
+  if (json_is_string(json)) return strcmp(json_string_value(json), name) == 0;
+  json_array_foreach(json, i, part) if (names(part, name)) return true;
+  json_object_foreach(json, key, part) if (names(part, name)) return true;
+  return false;
+}
+
+bool npuc_pt2_output_is_read(pt2_node *n, size_t index) {
+  const char *name = output_name(n, index);
+  size_t i;
+  json_t *other;
+  if (!name || !name[0]) return false;
+  json_array_foreach(json_object_get(n->s->body, "nodes"), i, other) {
+    if (other != n->json && names(json_object_get(other, "inputs"), name)) return true;
+  }
+  return names(json_object_get(n->s->body, "outputs"), name);
+}
+
 npuc_status npuc_pt2_output_meta(pt2_node *n, size_t index, pt2_meta *out_meta) {
   const char *name = output_name(n, index);
   if (!name) return npuc_pt2_fail(n, NPUC_DIAG_E0332, NULL, "the program's node has no tensor as its output %zu", index);
@@ -168,6 +189,8 @@ npuc_status npuc_pt2_result_int(pt2_node *n, pt2_int v) {
 /* -- nodes -- */
 static npuc_status unknown_operator(pt2_node *n) {
   n->s->n_unknown++;
+  const char *refusal = npuc_pt2_refusal(n->target);
+  if (refusal) return npuc_pt2_fail(n, NPUC_DIAG_E0336, NULL, "%s", refusal); /* core: no decomposition takes it away */
   npuc_status status = npuc_pt2_fail(n, NPUC_DIAG_E0336, NULL, "npuc has no translation for this operator");
   if (strncmp(n->target, "torch.ops.aten.", 15) == 0) {
     npuc_fix(n->s->d, "export core ATen, which has fewer operators: ep = ep.run_decompositions(); torch.export.save(ep, 'model.pt2')");
@@ -201,11 +224,14 @@ npuc_status npuc_pt2_nodes(pt2_source *s, json_t *body) {
   size_t i;
   json_t *json;
   npuc_status unknown = NPUC_OK;
+  json_t *outer = s->body;
+  s->body = body;
   json_array_foreach(json_object_get(body, "nodes"), i, json) {
     npuc_status status = translate(s, json);
-    if (status != NPUC_OK && !(status == NPUC_UNSUPPORTED && s->n_unknown)) return status;
     if (status != NPUC_OK) unknown = status;
+    if (status != NPUC_OK && !(status == NPUC_UNSUPPORTED && s->n_unknown)) break;
   }
+  s->body = outer;
   return unknown;
 }
 
@@ -383,28 +409,53 @@ static bool is_scratch(const pt2_storage *storage) {
   return in->constant && in->n_uses == 0 && storage->content != in;
 }
 
+static void pair_ports(pt2_source *s, value *content, const value *in) {
+  const char *next = npuc_graph_unique_name(s->g, npuc_arena_printf(s->scratch, "%s.next", in->name));
+  if (content->producer && !content->is_output) npuc_value_rename(content, next);
+  npuc_pt2_add_output(s, content, next);
+  npuc_map_put(s->m->metadata, npuc_arena_printf(s->scratch, "npuc.state.%zu", s->n_states++),
+               npuc_arena_printf(s->m->arena, "%s > %s", s->g->outputs[s->g->n_outputs - 1]->name, in->name));
+}
+
+/* Every state begins as zeros. A buffer that begins as something else is read through `begun`, one more state, which is false in the first run:
+ *   content = begun ? state : the buffer's own content;   begun.next = true */
+static npuc_status first_content(pt2_source *s, value *initial, value *port, value **out) {
+  pt2_node choosing = {.s = s, .name = port->name, .target = "state"};
+  diag_place place = {.node = port->name};
+  shape scalar = SHAPE_SCALAR;
+  if (!s->begun) s->begun = npuc_graph_add_input(s->g, npuc_graph_unique_name(s->g, "begun"), DTYPE_BOOL, &scalar);
+  npuc_note(s->d, NPUC_DIAG_E0339, &place, "the buffer does not begin as zeros: its first content is taken while the state '%s' is false",
+            s->begun->name);
+  return npuc_pt2_ternary(&choosing, "Where", s->begun, port, initial, out);
+}
+
 /* A written buffer is an input and an output that a caller carries from one run to the next. */
-static npuc_status add_state(pt2_source *s, pt2_storage *storage, size_t index) {
+static npuc_status add_state(pt2_source *s, pt2_storage *storage) {
   value *in = storage->initial;
   if (in->constant) {
-    if (!is_zero(in->constant)) {
-      diag_place place = {.node = storage->port};
-      npuc_warn(s->d, NPUC_DIAG_E0339, &place, "the buffer does not begin as zeros: give its first content to the input '%s'",
-                storage->port);
-    }
     const char *name = npuc_arena_str(s->scratch, in->name);
     npuc_value_rename(in, npuc_graph_unique_name(s->g, npuc_arena_printf(s->scratch, "%s.initial", name)));
-    value *port = npuc_graph_add_input(s->g, name, in->type, &in->shape);
-    npuc_value_replace(in, port);
-    if (storage->content == in) storage->content = port;
+    value *port = npuc_graph_add_input(s->g, name, in->type, &in->shape), *content = port;
+    if (!is_zero(in->constant)) NPUC_TRY(first_content(s, in, port, &content));
+    npuc_value_replace(in, content);
+    if (storage->content == in) storage->content = content;
     storage->initial = in = port;
   }
-  const char *next = npuc_graph_unique_name(s->g, npuc_arena_printf(s->scratch, "%s.next", in->name));
-  if (storage->content->producer && !storage->content->is_output) npuc_value_rename(storage->content, next);
-  npuc_pt2_add_output(s, storage->content, next);
-  const value *out = s->g->outputs[s->g->n_outputs - 1];
-  npuc_map_put(s->m->metadata, npuc_arena_printf(s->scratch, "npuc.state.%zu", index),
-               npuc_arena_printf(s->m->arena, "%s > %s", out->name, in->name));
+  pair_ports(s, storage->content, in);
+  return NPUC_OK;
+}
+
+static npuc_status add_states(pt2_source *s) {
+  for (pt2_storage *state = s->states; state; state = state->next_state) {
+    if (!is_scratch(state)) {
+      NPUC_TRY(add_state(s, state));
+      continue;
+    }
+    diag_place place = {.node = state->port};
+    npuc_note(s->d, NPUC_DIAG_E0337, &place, "the buffer is written before it is read in every run: no state, and no output, comes of it");
+  }
+  pt2_node ending = {.s = s, .name = "begun", .target = "state"};
+  if (s->begun) pair_ports(s, npuc_pt2_constant_int(&ending, DTYPE_BOOL, 1), s->begun);
   return NPUC_OK;
 }
 
@@ -424,15 +475,7 @@ static npuc_status read_program(pt2_source *s) {
   NPUC_TRY(npuc_pt2_nodes(s, body));
   NPUC_TRY(mutations(s, outputs));
   NPUC_TRY(user_outputs(s, outputs));
-  size_t n_states = 0;
-  for (pt2_storage *state = s->states; state; state = state->next_state) {
-    if (!is_scratch(state)) {
-      NPUC_TRY(add_state(s, state, n_states++));
-      continue;
-    }
-    diag_place place = {.node = state->port};
-    npuc_note(s->d, NPUC_DIAG_E0337, &place, "the buffer is written before it is read in every run: no state, and no output, comes of it");
-  }
+  NPUC_TRY(add_states(s));
   if (s->g->n_outputs == 0) return npuc_fail(s->d, NPUC_DIAG_E0332, NULL, "the program has no output that is a tensor");
   (void)npuc_graph_remove_dead(s->g);
   NPUC_TRY(npuc_graph_sort(s->d, s->g));

@@ -17,5 +17,7 @@ npuc_status npuc_pt2_read(diag *d, const char *path, module **out_module) NPUC_M
 
 /* The operators of PyTorch that are read, in aten.def's order: "aten.conv2d"; NULL past the last. */
 const char *npuc_pt2_operator(size_t index);
+/* Core operators that are not, each with the reason; NULL past the last. */
+const char *npuc_pt2_refused_operator(size_t index, const char **out_reason);
 
 #endif

@@ -58,7 +58,10 @@ typedef struct pt2_source {
   map *pickled;                            /* the older layout: name -> tensor, from torch.save's files in the archive */
   map *bindings;                           /* name in the program -> pt2_binding; of the graph being read */
   json_t *metas;                           /* tensor_values of the graph being read */
+  json_t *body;                            /* that graph */
   struct pt2_storage *states, *last_state; /* buffers and inputs that were written, in the order of their first write */
+  value *begun;                            /* the state that says whether the others hold anything yet; NULL: all begin as zeros */
+  size_t n_states;                         /* pairs of ports so far */
   size_t n_unknown;                        /* operators without a translator, so far */
   int depth;                               /* of nested graphs */
 } pt2_source;
@@ -165,6 +168,8 @@ npuc_status npuc_pt2_expand(pt2_node *n, value *x, const pt2_int *dims, size_t c
 npuc_status npuc_pt2_expand_like(pt2_node *n, value *x, value *like, value **out) NPUC_MUST_USE;
 /* Type and shape of output `index` of the program's node. */
 npuc_status npuc_pt2_output_meta(pt2_node *n, size_t index, pt2_meta *out_meta) NPUC_MUST_USE;
+/* Whether anything in the program reads output `index`. */
+bool npuc_pt2_output_is_read(pt2_node *n, size_t index);
 /* Axis in [0, rank) from torch's; rank 0 takes -1 and 0. E0335 when out of range. */
 npuc_status npuc_pt2_axis(pt2_node *n, const char *argument, int64_t axis, int32_t rank, int64_t *out) NPUC_MUST_USE;
 /* torch.result_type of the values and the scalar (NULL: none). */
@@ -200,6 +205,7 @@ pt2_tensor *npuc_pt2_own(pt2_source *s, value *v);
 /* A tensor that the program was given. */
 pt2_tensor *npuc_pt2_port(pt2_source *s, const char *name, value *v);
 pt2_storage *npuc_pt2_storage(const pt2_tensor *t);
+bool npuc_pt2_is_whole(const pt2_tensor *t); /* no view */
 /* A window on `parent`, already made as `v`. */
 pt2_tensor *npuc_pt2_view_of(pt2_source *s, pt2_tensor *parent, const pt2_view *view, value *v);
 /* Applies the view and makes its window. */
@@ -222,5 +228,7 @@ npuc_status npuc_pt2_result_int(pt2_node *n, pt2_int v) NPUC_MUST_USE;
 typedef npuc_status pt2_translator(pt2_node *n);
 /* Fills what aten.def says of the target "torch.ops.aten.conv2d.default"; NULL when it says nothing. */
 pt2_translator *npuc_pt2_translator(pt2_node *n);
+/* Why a core operator has none; NULL for others. */
+const char *npuc_pt2_refusal(const char *target);
 
 #endif

@@ -15,6 +15,22 @@ npuc_status npuc_aten_sym_size(pt2_node *n) {
   return npuc_pt2_result_int(n, length);
 }
 
+npuc_status npuc_aten_sym_numel(pt2_node *n) {
+  value *x;
+  pt2_int product = pt2_number(1), length;
+  NPUC_TRY(npuc_pt2_tensor(n, "self", &x));
+  if (npuc_shape_elements(&x->shape, &product.number)) return npuc_pt2_result_int(n, product);
+  product.number = 1;
+  for (int32_t i = 0; i < x->shape.rank; i++) {
+    value *sides[2];
+    NPUC_TRY(npuc_pt2_size(n, x, i, &length));
+    sides[0] = product.value ? product.value : npuc_pt2_constant_ints(n, &product.number, 1);
+    sides[1] = length.value ? length.value : npuc_pt2_constant_ints(n, &length.number, 1);
+    NPUC_TRY(npuc_pt2_binary(n, "Mul", sides[0], sides[1], &product.value));
+  }
+  return npuc_pt2_result_int(n, product);
+}
+
 /* Python's operators name their arguments a and b; older exporters left the names empty. */
 static npuc_status operands(pt2_node *n, pt2_int *out, size_t count) {
   for (size_t i = 0; i < count; i++) {

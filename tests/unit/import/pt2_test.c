@@ -142,6 +142,57 @@ static void graphs_inside_the_graph_give_torchs_outputs(void **state) {
   npuc_module_destroy(m);
 }
 
+/* Three runs of make_control.py's Begins, states carried by their pairs; `begun` as the first run finds it. The largest difference to torch. */
+static double begins_distance(executor *e, const graph *g, const npz *z, bool begun) {
+  enum { STATES = 4 };
+  static uint8_t kept[STATES][64];
+  tensor in[1 + STATES], out[1 + STATES];
+  double worst = 0.0;
+  memset(kept, 0, sizeof kept);
+  for (size_t i = 0; i < STATES; i++) {
+    const value *v = g->inputs[1 + i];
+    int64_t count = 0;
+    in[1 + i] = (tensor){.type = v->type, .shape = v->shape, .data = kept[i]};
+    assert_true(npuc_shape_elements(&v->shape, &count) && npuc_dtype_bytes(v->type, count, &in[1 + i].bytes));
+    if (strcmp(v->name, "begun") == 0) kept[i][0] = begun;
+  }
+  for (int k = 0; k < 3; k++) {
+    char name[8];
+    (void)snprintf(name, sizeof name, "x%d", k);
+    in[0] = *npuc_npz_get(z, name);
+    assert_int_equal(npuc_executor_run(e, NULL, in, out), NPUC_OK);
+    name[0] = 'y';
+    worst = fmax(worst, distance(&out[0], npuc_npz_get(z, name)));
+    for (size_t i = 0; i < STATES; i++) { /* the output NAME.next belongs to the input NAME */
+      for (size_t o = 1; o <= STATES; o++) {
+        const char *to = g->inputs[1 + i]->name;
+        if (strncmp(g->outputs[o]->name, to, strlen(to)) == 0) memcpy(kept[i], out[o].data, out[o].bytes);
+      }
+    }
+  }
+  return worst;
+}
+
+static void states_begin_with_their_own_content(void **state) {
+  (void)state;
+  module *m;
+  executor *e;
+  npz z;
+  diag *d = npuc_diag_create(NULL, NULL);
+  assert_int_equal(npuc_pt2_read(d, DATA "begins.pt2", &m), NPUC_OK);
+  assert_null(npuc_diag_first_error(d));
+  assert_string_equal(npuc_map_get(m->metadata, "npuc.state.3"), "begun.next > begun");
+  assert_null(npuc_map_get(m->metadata, "npuc.state.4"));
+  assert_int_equal(npuc_npz_read(NULL, DATA "begins.npz", &z), NPUC_OK);
+  assert_int_equal(npuc_executor_create(NULL, m->graphs[0], &(exec_options){0}, &e), NPUC_OK);
+  assert_true(begins_distance(e, m->graphs[0], &z, false) < 2e-6);
+  assert_true(begins_distance(e, m->graphs[0], &z, true) > 0.1); /* control: as if all had begun as zeros */
+  npuc_executor_destroy(e);
+  npuc_npz_release(&z);
+  npuc_module_destroy(m);
+  npuc_diag_destroy(d);
+}
+
 /* A node says where it came from: its module, and the user's own file and line. */
 static void nodes_keep_their_source(void **state) {
   (void)state;
@@ -200,6 +251,7 @@ int main(void) {
       cmocka_unit_test(the_buffer_is_an_input),
       cmocka_unit_test(recurrent_layers_give_torchs_outputs),
       cmocka_unit_test(graphs_inside_the_graph_give_torchs_outputs),
+      cmocka_unit_test(states_begin_with_their_own_content),
       cmocka_unit_test(nodes_keep_their_source),
       cmocka_unit_test(weights_are_not_copied),
       cmocka_unit_test(archives_that_lie_are_refused),

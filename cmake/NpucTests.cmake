@@ -6,6 +6,7 @@
 #   tests/decoder/NAME.sh           compares it with npuc -> ctest decoder/NAME, label decoder
 #   tests/cli/NAME.sh               a command-line test -> ctest cli/NAME, label cli; exit status 77 means skipped
 #   tests/conformance/NAME.sh       recorded ONNX cases through npuc-conformance -> ctest conformance/NAME, label conformance
+#   tests/grid/NAME.sh              models of one operator through npuc-grid -> ctest grid/NAME, label grid
 #   tests/extra/NAME.sh             the same, for what needs ../shared or Python: label extra, run by `make test-all`
 #   scripts/docs/NAME.c             a program that prints docs/NAME.md -> ctest docs/NAME, label docs
 # A test program that names __wrap_malloc is linked with its wrappers around malloc, calloc, realloc, aligned_alloc and free.
@@ -14,7 +15,7 @@ file(GLOB_RECURSE npuc_unit_tests CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_D
 file(GLOB npuc_test_support CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.c")
 file(GLOB npuc_decoder_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/decoder/*.c")
 file(GLOB npuc_script_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cli/*.sh" "${PROJECT_SOURCE_DIR}/tests/decoder/*.sh"
-  "${PROJECT_SOURCE_DIR}/tests/conformance/*.sh" "${PROJECT_SOURCE_DIR}/tests/extra/*.sh")
+  "${PROJECT_SOURCE_DIR}/tests/conformance/*.sh" "${PROJECT_SOURCE_DIR}/tests/grid/*.sh" "${PROJECT_SOURCE_DIR}/tests/extra/*.sh")
 file(GLOB npuc_doc_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/scripts/docs/*.c")
 
 # The tests see the inside (static library, internal headers); the definitions tell them where the tree and scratch space are.
@@ -67,6 +68,10 @@ file(GLOB npuc_conformance_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/test
 add_executable(npuc-conformance ${npuc_conformance_sources})
 target_link_libraries(npuc-conformance PRIVATE $<$<TARGET_EXISTS:npuc-static>:$<LINK_LIBRARY:WHOLE_ARCHIVE,npuc-static>> npuc_test_settings)
 
+# Models of one operator, and the values that ONNX Runtime gives: a program that tests/grid/NAME.sh and tests/peers/op_grid.py run.
+add_executable(npuc-grid "${PROJECT_SOURCE_DIR}/tests/grid/grid.c" "${PROJECT_SOURCE_DIR}/tests/conformance/recorded.c")
+target_link_libraries(npuc-grid PRIVATE $<$<TARGET_EXISTS:npuc-static>:$<LINK_LIBRARY:WHOLE_ARCHIVE,npuc-static>> npuc_test_settings)
+
 if(TARGET npuc)
   foreach(file IN LISTS npuc_script_tests)
     get_filename_component(name "${file}" NAME_WE)
@@ -74,7 +79,7 @@ if(TARGET npuc)
     get_filename_component(folder "${folder}" NAME)
     add_test(NAME ${folder}/${name} COMMAND sh "${file}")
     set_tests_properties(${folder}/${name} PROPERTIES LABELS ${folder} TIMEOUT 1500 SKIP_RETURN_CODE 77
-      ENVIRONMENT "NPUC=$<TARGET_FILE:npuc>;NPU_DECODE=$<TARGET_FILE:npu-decode>;CONFORMANCE=$<TARGET_FILE:npuc-conformance>;NPUC_SOURCE_DIR=${PROJECT_SOURCE_DIR};NPUC_BINARY_DIR=${PROJECT_BINARY_DIR};NPUC_SCRATCH=${PROJECT_BINARY_DIR}/scratch/${folder}-${name}")
+      ENVIRONMENT "NPUC=$<TARGET_FILE:npuc>;NPU_DECODE=$<TARGET_FILE:npu-decode>;CONFORMANCE=$<TARGET_FILE:npuc-conformance>;GRID=$<TARGET_FILE:npuc-grid>;NPUC_SOURCE_DIR=${PROJECT_SOURCE_DIR};NPUC_BINARY_DIR=${PROJECT_BINARY_DIR};NPUC_SCRATCH=${PROJECT_BINARY_DIR}/scratch/${folder}-${name}")
   endforeach()
 endif()
 

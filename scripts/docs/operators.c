@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ir/accuracy.h"
 #include "ir/op.h"
 
 static void print_ports(const char *title, const op_port *ports, int32_t count, int32_t least) {
@@ -69,6 +70,16 @@ static void print_traits(unsigned traits) {
   if (traits) printf(".\n");
 }
 
+/* docs/operator-grid.md says how it is tested. */
+static void print_accuracy(const op_def *op) {
+  static const char *const of[] = {
+      [ULP_OF_ELEMENT] = "of the element",
+      [ULP_OF_LARGEST] = "of the largest magnitude among the node's inputs and its output",
+      [ULP_OF_FLOAT32] = "of the largest magnitude among the node's inputs and its output, in float32 at the finest"};
+  op_accuracy a = npuc_op_accuracy(op);
+  if (a.ulp > 0) printf("\nAccuracy of floats: %g ulp %s.\n", a.ulp, of[a.of]);
+}
+
 static void print_op(const op_def *op) {
   printf("\n### %s%s%s\n\n%s\n", op->domain, *op->domain ? "." : "", op->type, op->summary);
   if (op->formula) printf("\n```\n%s\n```\n", op->formula);
@@ -76,6 +87,7 @@ static void print_op(const op_def *op) {
   print_ports("Outputs", op->outputs, op->n_outputs, op->min_outputs);
   print_attributes(op);
   print_traits(op->traits);
+  print_accuracy(op);
   if (op->source) printf("\nSpecified in: %s", op->source);
   if (*op->domain) {
     printf("%s\n", op->source ? "." : "");
@@ -95,7 +107,9 @@ static void print_domain(const char *title, const char *domain) {
 }
 
 int main(void) {
-  printf("# Operators\n\nWritten by `make docs` from the op table (`src/ir/ops.def`, `src/ir/ops`); `npuc ops` lists them.\n");
+  printf(
+      "# Operators\n\nWritten by `make docs` from the op table (`src/ir/ops.def`, `src/ir/ops`); `npuc ops` lists them. "
+      "Where no accuracy is stated, results are exact: moved, compared, or rounded once (docs/operator-grid.md).\n");
   print_domain("ONNX's default domain", "");
   print_domain("Domain `npuc`: the integer module", "npuc");
   return 0;

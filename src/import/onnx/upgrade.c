@@ -148,15 +148,35 @@ static npuc_status upgrade_upsample(onnx_source *s, onnx_node *n) {
   return NPUC_OK;
 }
 
-/* Resize 10: scales come second, places are x / scale, the nearest is the one before. */
+/* Which cell is the nearest one in Resize 10: the specification leaves it open, its test (1, 2, 3, 4 by 0.6 gives 1, 3) and ONNX Runtime take the one before where an
+ * axis grows, the one behind where it shrinks. Scales that only a run knows are taken to grow. */
+static npuc_status early_nearest(onnx_source *s, const onnx_node *n, const char **out_mode) {
+  const tensor *scales = n->inputs[2] ? n->inputs[2]->constant : NULL;
+  bool grows = false, shrinks = false;
+  for (int64_t i = 0; scales && i < npuc_tensor_elements(scales); i++) {
+    grows |= npuc_tensor_get(scales, i) > 1.0;
+    shrinks |= npuc_tensor_get(scales, i) < 1.0;
+  }
+  *out_mode = shrinks ? "ceil" : "floor";
+  const onnx_attribute *mode = npuc_onnx_attribute((onnx_node *)n, "mode");
+  bool nearest = !mode || (mode->type == ONNX_STRING && strcmp(mode->s, "nearest") == 0);
+  return !(nearest && grows && shrinks)
+             ? NPUC_OK
+             : npuc_onnx_fail(s, n, NPUC_DIAG_E0311, "mode",
+                              "nearest with an axis that grows and one that shrinks, which newer versions have no single node for");
+}
+
+/* Resize 10: scales come second, places are x / scale. */
 static npuc_status upgrade_resize(onnx_source *s, onnx_node *n) {
   if (n->n_inputs > 1) {
     value *scales = n->inputs[1];
     npuc_onnx_set_input(s, n, 1, NULL);
     npuc_onnx_set_input(s, n, 2, scales);
   }
+  const char *nearest = "floor";
+  if (n->n_inputs > 2) NPUC_TRY(early_nearest(s, n, &nearest));
   npuc_onnx_add_attribute(s, n, "coordinate_transformation_mode", ONNX_STRING)->s = "asymmetric";
-  npuc_onnx_add_attribute(s, n, "nearest_mode", ONNX_STRING)->s = "floor";
+  npuc_onnx_add_attribute(s, n, "nearest_mode", ONNX_STRING)->s = nearest;
   return NPUC_OK;
 }
 
@@ -323,6 +343,14 @@ static bool sole_axis(const shape *x, int64_t axis, int64_t *out_axis) {
   return others <= 1;
 }
 
+/* Known to be empty: a dim 0 is meant as it stands. */
+static bool has_zero_dim(const shape *x) {
+  for (int32_t i = 0; i < x->rank; i++) {
+    if (x->dims[i] == 0) return true;
+  }
+  return false;
+}
+
 static void flatten_softmax(onnx_source *s, const legacy_softmax *old) {
   node *n = old->node, *next = n->next;
   graph *g = n->owner;
@@ -334,6 +362,7 @@ static void flatten_softmax(onnx_source *s, const legacy_softmax *old) {
   value *inputs[] = {x, shape_of->outputs[0]}; /* x for the moment: y's other uses are to become the new value, this one is not */
   node *back =
       npuc_graph_insert_node(g, next, npuc_op(OP_RESHAPE), npuc_arena_printf(s->scratch, "%s_back", n->name), inputs, 2, 1, n->location);
+  NPUC_ATTRS(reshape_attributes, back)->allowzero = has_zero_dim(&x->shape);
   value *restored = back->outputs[0];
   restored->type = y->type;
   restored->shape = y->shape;

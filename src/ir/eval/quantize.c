@@ -7,6 +7,7 @@
 
 #include "ir/eval/eval.h"
 #include "kernels/convert.h"
+#include "tensor/minifloat.h"
 
 enum { PIECE = 512 };
 
@@ -18,6 +19,7 @@ typedef struct quantize_job {
   int64_t blocks; /* scales along the axis */
   bool per_block; /* scale has the input's rank */
   bool quantize;
+  bool overflows; /* saturate = 0, to 8-bit floats */
   int64_t lo, hi;
 } quantize_job;
 
@@ -31,7 +33,10 @@ static void quantize_run(const quantize_job *j, int64_t first, int64_t n, float 
   npuc_convert_to_f32(j->x, first, n, v);
   if (npuc_dtype_kind(j->y->type) == KIND_FLOAT) { /* 8-bit floats: the zero point is 0 */
     for (int64_t i = 0; i < n; i++) v[i] = v[i] / scale;
-    npuc_convert_from_f32(v, n, j->y, first);
+    const minifloat_mode mode = {.overflows = true, .rounding = ROUND_UP};
+    for (int64_t i = 0; j->overflows && i < n; i++)
+      ((uint8_t *)j->y->data)[first + i] = (uint8_t)npuc_minifloat_encode_by(j->y->type, (double)v[i], mode);
+    if (!j->overflows) npuc_convert_from_f32(v, n, j->y, first);
     return;
   }
   int64_t q[PIECE];
@@ -116,6 +121,7 @@ npuc_status npuc_eval_quantizelinear(const eval_context *c, const tensor *const 
   if (npuc_dtype_kind(outputs[0]->type) != KIND_FLOAT && !npuc_dtype_range(outputs[0]->type, &job.lo, &job.hi)) {
     return npuc_eval_unsupported(c, outputs[0]->type);
   }
+  job.overflows = !NPUC_ATTRS(quantize_attributes, c->node)->saturate && npuc_dtype_bits(outputs[0]->type) == 8;
   return run(c, job);
 }
 

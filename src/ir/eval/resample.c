@@ -34,7 +34,7 @@ typedef struct axis_taps {
 
 static double source_place(const resize_attributes *a, const resize_axis *r, double start, double end, int64_t o) {
   const char *mode = a->coordinate_transformation_mode;
-  double in = (double)r->input, wide = r->scale * in, x = (double)o;
+  double in = (double)r->input, wide = r->length, x = (double)o;
   if (is_text(mode, "align_corners")) return wide == 1.0 ? 0.0 : x * (in - 1.0) / (wide - 1.0);
   if (is_text(mode, "asymmetric")) return x / r->scale;
   if (is_text(mode, "tf_half_pixel_for_nn")) return (x + 0.5) / r->scale;
@@ -235,6 +235,10 @@ static void read_places(const sampler *s, const tensor *grid, int64_t at, double
     double x = s->a->align_corners ? (g + 1.0) / 2.0 * (double)(n - 1) : ((g + 1.0) * (double)n - 1.0) / 2.0;
     if (x != x) x = -1e6; /* nowhere */
     x = x > 1e15 ? 1e15 : x < -1e15 ? -1e15 : x;
+    if (is_text(s->a->mode, "cubic")) { /* PyTorch's and ONNX Runtime's: each tap is brought inside by itself */
+      place[i] = x;
+      continue;
+    }
     if (is_text(s->a->padding_mode, "border")) x = x < 0.0 ? 0.0 : x > (double)(n - 1) ? (double)(n - 1) : x;
     if (is_text(s->a->padding_mode, "reflection"))
       x = s->a->align_corners ? reflect(x, 0.0, (double)(n - 1)) : reflect(x, -0.5, (double)n - 0.5);

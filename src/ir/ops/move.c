@@ -169,7 +169,7 @@ static slice_range range_of(int64_t size, int64_t start, int64_t end, int64_t st
     end = clamp(end, 0, size);
     if (end > r.start) r.count = (end - r.start - 1) / step + 1;
   } else {
-    r.start = clamp(start, 0, size > 0 ? size - 1 : 0);
+    r.start = clamp(start, size > 0 ? 0 : -1, size - 1); /* nothing to start at where the axis is empty */
     end = clamp(end, -1, size - 1);
     int64_t back = step == INT64_MIN ? INT64_MAX : -step;
     if (r.start > end) r.count = (r.start - end - 1) / back + 1;

@@ -51,7 +51,7 @@ bool npuc_resize_axes(const resize_attributes *a, const shape *x, const tensor *
   const tensor *given = sizes && npuc_tensor_elements(sizes) ? sizes : scales;
   if (!given || npuc_tensor_elements(given) != n || n > MAX_RANK)
     return refuse(out_reason, "one number for each axis wanted, in scales or in sizes");
-  for (int32_t i = 0; i < x->rank; i++) out[i] = (resize_axis){x->dims[i], x->dims[i], 1.0};
+  for (int32_t i = 0; i < x->rank; i++) out[i] = (resize_axis){x->dims[i], x->dims[i], 1.0, (double)x->dims[i]};
   double common = 0.0;
   for (int32_t i = 0; i < n; i++) {
     if (!npuc_axis_normalize(a->axes.count ? a->axes.values[i] : i, x->rank, &axes[i]))
@@ -59,7 +59,8 @@ bool npuc_resize_axes(const resize_attributes *a, const shape *x, const tensor *
     resize_axis *r = &out[axes[i]];
     if (given == scales) {
       r->scale = npuc_tensor_get(scales, i);
-      double dim_out = floor((double)r->input * r->scale);
+      r->length = (double)((float)r->input * (float)r->scale);
+      double dim_out = floor(r->length);
       if (!(r->scale > 0.0) || dim_out > 9e15) return refuse(out_reason, "a scale is not above 0, or too large");
       r->output = (int64_t)dim_out;
       continue;
@@ -67,12 +68,14 @@ bool npuc_resize_axes(const resize_attributes *a, const shape *x, const tensor *
     r->output = npuc_tensor_get_int(sizes, i);
     if (r->output < 0) return refuse(out_reason, "a size is below 0");
     r->scale = r->input ? (double)r->output / (double)r->input : 1.0;
+    r->length = (double)r->output;
     bool first = i == 0, smaller = is_text(a->keep_aspect_ratio_policy, "not_larger");
     common = first || (smaller ? r->scale < common : r->scale > common) ? r->scale : common;
   }
   for (int32_t i = 0; given == sizes && !is_text(a->keep_aspect_ratio_policy, "stretch") && i < n; i++) {
     out[axes[i]].scale = common;
-    out[axes[i]].output = (int64_t)floor(common * (double)out[axes[i]].input + 0.5);
+    out[axes[i]].length = common * (double)out[axes[i]].input;
+    out[axes[i]].output = (int64_t)floor(out[axes[i]].length + 0.5);
   }
   return true;
 }

@@ -9,6 +9,7 @@
 typedef struct resize_axis {
   int64_t input, output;
   double scale;
+  double length; /* of the resized axis, of which the output is the floor: scale * input in float32, as scales are given */
 } resize_axis;
 /* scales, sizes: NULL or known tensors; exactly one has elements. False with a reason when they do not fit. */
 bool npuc_resize_axes(const resize_attributes *a, const shape *x, const tensor *scales, const tensor *sizes, resize_axis out[MAX_RANK],

@@ -116,9 +116,12 @@ bool npuc_npu_is_alias(const qgraph *g, const npu_arch *arch, size_t node) {
   return alias_layout(g, arch, node, &ignored);
 }
 
+/* Requantize and Lookup go from byte to byte: quantization may put one anywhere, and must not change what its readers see. */
 bool npuc_npu_layout_of(const qgraph *g, const npu_arch *arch, int32_t tensor, layout *out_layout) {
   size_t node;
-  if (producer_of(g, tensor, &node) && alias_layout(g, arch, node, out_layout)) return true;
+  const qnode *n = producer_of(g, tensor, &node);
+  if (n && (n->op == QOP_Requantize || n->op == QOP_Lookup)) return npuc_npu_layout_of(g, arch, n->inputs[0], out_layout);
+  if (n && alias_layout(g, arch, node, out_layout)) return true;
   return natural_layout(arch, &g->tensors[tensor], out_layout);
 }
 
@@ -390,8 +393,8 @@ static const predicate binary_rules[] = {
     {"has_equal_shapes_or_channel_vector", has_equal_shapes_or_channel_vector, "broadcasting other than one value a channel"},
     FITS,
     END};
-static const predicate unary_rules[] = {DTYPES, LAYOUTS, COMPUTED, CONSTANTS, NATURAL, MULTIPLIERS, FITS, END};
-static const predicate lookup_rules[] = {DTYPES, LAYOUTS, COMPUTED, CONSTANTS, NATURAL, FITS, END};
+static const predicate unary_rules[] = {DTYPES, LAYOUTS, COMPUTED, CONSTANTS, MULTIPLIERS, FITS, END};
+static const predicate lookup_rules[] = {DTYPES, LAYOUTS, COMPUTED, CONSTANTS, FITS, END};
 static const predicate average_rules[] = {
     DTYPES,
     LAYOUTS,

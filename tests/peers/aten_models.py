@@ -322,7 +322,7 @@ def main():
         if args.only not in name:
             continue
         for decompose in (False,) if options.get("refused") else (False, True):
-            c = (name, model, inputs, options.get("refused"), options.get("dynamic"), options.get("sizes"), False)
+            c = (name, model, inputs, options.get("refused"), options.get("dynamic"), options.get("sizes"), False, None)
             try:
                 wrong = aten_ops.check(args.npuc, args.work, c, decompose)
             except Exception as e:  # torch could not export it

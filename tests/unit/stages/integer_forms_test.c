@@ -95,6 +95,12 @@ static const struct {
           "(a, p)  y = Transpose <perm=[0,3,1,2]> (s)  z = Add (t, x)  "
           "q = Reshape (x, to)  h = Transpose <perm=[0,2,1]> (q)  i = LayerNormalization (h, g)  l = Transpose <perm=[0,2,1]> (i) }",
      NULL, NULL},
+    {"maps as rows of channels, joined with another range",
+     HEAD "f (float[1,4,6,5] x) => (float[1,8,30] y) <int64[3] to = {1,4,30}, float[4,4,1,1] w = "
+          "{0.5,-0.2,0.3,0.1,0.6,0.7,-0.8,0.9,0.1,0.4,-0.5,0.2,0.3,0.8,0.6,-0.7}> "
+          "{ c = Conv (x, w)  r = Relu (c)  q = Reshape (r, to)  m = MaxPool <kernel_shape=[1,1]> (x)  n = Reshape (m, to)  s = Sigmoid "
+          "(n)  t = Add (s, n)  y = Concat <axis=1> (q, t) }",
+     NULL, NULL},
     {"groups across blocks",
      HEAD "f (float[1,24,14,13] x) => (float[1,24,14,13] a, float[1,24,14,13] b, float[1,24,14,13] c) <float[24] g = "
           "{1.760,1.235,1.204,-1.555,1.390,1.471,1.253,-1.656,-1.880,-0.848,-1.016,1.030,-1.489,1.936,-1.076,1.269,-1.278,0.808,1.222,1."

@@ -160,11 +160,25 @@ static npuc_status run_edit(pass_context *c, module *m, const edit_step *step, s
   return side && side->after ? side->after(side->user, c->d, index, pass->name, m) : NPUC_OK;
 }
 
+/* Some exporters write every weight as a node Constant; patterns want constants. */
+static void constants_of_nodes(graph *g) {
+  NPUC_EACH_NODE_SAFE(g, n, after) {
+    value *v = node_is(n, OP_CONSTANT) ? n->outputs[0] : NULL;
+    const tensor *t = v ? NPUC_ATTRS(constant_attributes, n)->value : NULL;
+    if (!t || v->is_output) continue;
+    const char *name = v->name;
+    npuc_value_rename(v, npuc_graph_unique_name(g, name));
+    npuc_value_replace(v, npuc_graph_add_constant(g, name, t));
+    npuc_graph_remove_node(g, n);
+  }
+}
+
 npuc_status npuc_edits_run(diag *d, arena *a, module *m, const edit_plan *p, const pass_options *options, pass_report *out_report) {
   int64_t limit = options->limit;
   recorder r = {.arena = a, .records = npuc_map_create(a)};
   pass_context c = {.d = d, .options = options, .limit = &limit, .recorder = &r};
   npuc_status status = NPUC_OK;
+  constants_of_nodes(m->graphs[0]);
   for (size_t i = 0; i < p->n && status == NPUC_OK; i++) status = run_edit(&c, m, &p->steps[i], i + 1);
   if (status == NPUC_OK) status = npuc_graph_infer(d, m->graphs[0]);
   fill_report(&r, a, out_report);

@@ -29,7 +29,8 @@ static npuc_status read_dim(onnx_source *s, pb_reader r, dim *out) {
       *out = v >= 0 ? v : DIM_UNKNOWN; /* -1 is how some exporters write "not known" */
     } else if (f.number == DIM_PARAM) {
       const char *symbol = npuc_onnx_text(s, &r, &f);
-      if (symbol[0]) *out = npuc_module_symbol(s->m, symbol);
+      /* PaddlePaddle writes "?" for every dim that it does not know: no name that two could share. */
+      if (symbol[0] && strcmp(symbol, "?") != 0) *out = npuc_module_symbol(s->m, symbol);
     }
   }
   return npuc_pb_finish(&r, s->d, "Dimension");

@@ -87,6 +87,8 @@ value *npuc_decoder_range(decoder *x, const char *name, int64_t first, int64_t n
 value *npuc_decoder_lowest(decoder *x, const node *n, dtype type);
 /* What stands for an operand in the fixed graph: numbers that depend on P are computed from `position`. NULL stays NULL. */
 value *npuc_decoder_now(decoder *x, value *v);
+/* Numbers that depend on P as a tensor of an integer type. */
+value *npuc_decoder_numbers(decoder *x, const line_content *c, dtype type);
 /* Rows [first + P, first + P + n) of an axis of `data` that has `length` elements: Gather at places. */
 value *npuc_decoder_window(decoder *x, node *before, value *data, int32_t axis, int64_t first, int64_t n, int64_t length);
 /* `past` with `fresh` at position + offset, along an axis that is not the first; `batch`: length of the first. */
@@ -99,6 +101,6 @@ void npuc_decoder_keep(decoder *x, node *n);
 npuc_status npuc_decoder_rule(decoder *x, node *n);
 typedef npuc_status decoder_rule(decoder *x, node *n);
 decoder_rule npuc_decoder_reshape, npuc_decoder_expand, npuc_decoder_constant_of_shape, npuc_decoder_range_rule, npuc_decoder_slice,
-    npuc_decoder_gather, npuc_decoder_concat, npuc_decoder_trilu, npuc_decoder_attention, npuc_decoder_softmax;
+    npuc_decoder_gather, npuc_decoder_gather_nd, npuc_decoder_concat, npuc_decoder_trilu, npuc_decoder_attention, npuc_decoder_softmax;
 
 #endif

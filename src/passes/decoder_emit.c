@@ -93,7 +93,7 @@ static value *computed(decoder *x, const line_content *c) {
   return npuc_decoder_emit(x, x->anchor, "decoder_length", OP_SQUEEZE, (value *[]){v, npuc_decoder_ints(x, "decoder_axis", &first, 1)}, 2);
 }
 
-static value *of_content(decoder *x, const line_content *c, dtype type) {
+value *npuc_decoder_numbers(decoder *x, const line_content *c, dtype type) {
   bool moves = false;
   int64_t numbers[DECODER_CONTENT];
   for (int32_t i = 0; i < c->count; i++) {
@@ -107,7 +107,8 @@ static value *of_content(decoder *x, const line_content *c, dtype type) {
 value *npuc_decoder_now(decoder *x, value *v) {
   if (!v || v->id >= x->n_values) return v;
   line_content c;
-  if (x->now[v->id] == v && !v->constant && !v->is_input && npuc_decoder_content(x, v, &c)) x->now[v->id] = of_content(x, &c, v->type);
+  if (x->now[v->id] == v && !v->constant && !v->is_input && npuc_decoder_content(x, v, &c))
+    x->now[v->id] = npuc_decoder_numbers(x, &c, v->type);
   return x->now[v->id];
 }
 

@@ -203,10 +203,49 @@ static void gather_by_keys(decoder *x, node *n, int64_t length) {
   npuc_node_set_input(n, 1, npuc_decoder_emit(x, n, n->name, OP_MAX, (value *[]){at, limits[1]}, 2));
 }
 
+/* Indices that are computed, each into axes of `lengths`: a negative one counts from P + a, as it did; what points nowhere belongs to no token. */
+static value *bounded(decoder *x, node *n, value *at, const line_content *lengths) {
+  int64_t none = 0, last[DECODER_CONTENT];
+  dtype type = n->inputs[1]->type;
+  for (int32_t i = 0; i < lengths->count; i++) last[i] = (lengths->at[i].step ? x->rows : lengths->at[i].at0) - 1;
+  value *zero = npuc_graph_constant_ints(x->g, "decoder_first", type, &none, 1);
+  value *most = npuc_graph_constant_ints(x->g, "decoder_last", type, last, lengths->count);
+  value *from_end = npuc_decoder_emit(x, n, n->name, OP_ADD, (value *[]){at, npuc_decoder_numbers(x, lengths, type)}, 2);
+  value *negative = npuc_decoder_emit(x, n, n->name, OP_LESS, (value *[]){at, zero}, 2);
+  at = npuc_decoder_emit(x, n, n->name, OP_WHERE, (value *[]){negative, from_end, at}, 3);
+  at = npuc_decoder_emit(x, n, n->name, OP_MAX, (value *[]){at, zero}, 2);
+  return npuc_decoder_emit(x, n, n->name, OP_MIN, (value *[]){at, most}, 2);
+}
+
+static npuc_status gather_by_data(decoder *x, node *n, const line *length) {
+  line_content lengths = {.rank = 1, .count = 1, .at = {*length}};
+  if (npuc_decoder_rank(x, n->inputs[1]) == 0) return refuse(x, n, "it picks one row of the cache by data");
+  npuc_decoder_keep(x, n);
+  npuc_node_set_input(n, 1, bounded(x, n, n->inputs[1], &lengths));
+  return NPUC_OK;
+}
+
+npuc_status npuc_decoder_gather_nd(decoder *x, node *n) {
+  line_content lengths = {.rank = 1};
+  line width;
+  int64_t dims[MAX_RANK];
+  int32_t rank = npuc_decoder_rank(x, n->inputs[1]);
+  NPUC_TRY(fixed_dims(x, n, n->outputs[0], dims));
+  if (NPUC_ATTRS(gathernd_attributes, n)->batch_dims) return refuse(x, n, "it picks from a batch");
+  if (rank < 1 || !npuc_decoder_axis(x, n->inputs[1], rank - 1, &width) || width.step || width.at0 > MAX_RANK)
+    return refuse(x, n, "its indices' shape depends on data");
+  for (lengths.count = 0; lengths.count < width.at0; lengths.count++)
+    if (!npuc_decoder_axis(x, n->inputs[0], lengths.count, &lengths.at[lengths.count]))
+      return refuse(x, n, "its operand's shape depends on data");
+  npuc_decoder_keep(x, n);
+  npuc_node_set_input(n, 1, bounded(x, n, n->inputs[1], &lengths));
+  return NPUC_OK;
+}
+
 /* Indices into the cache's rows; negative ones count from P + a. */
 static npuc_status gather_rows(decoder *x, node *n, const line *length) {
   line_content at;
-  if (!npuc_decoder_content(x, n->inputs[1], &at)) return refuse(x, n, "it picks rows of the cache by data");
+  if (!npuc_decoder_content(x, n->inputs[1], &at)) return gather_by_data(x, n, length);
   int64_t numbers[DECODER_CONTENT];
   bool moves = false;
   for (int32_t i = 0; i < at.count; i++) {

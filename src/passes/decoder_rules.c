@@ -157,6 +157,7 @@ static const struct {
     {OP_RANGE, npuc_decoder_range_rule},
     {OP_SLICE, npuc_decoder_slice},
     {OP_GATHER, npuc_decoder_gather},
+    {OP_GATHERND, npuc_decoder_gather_nd},
     {OP_CONCAT, npuc_decoder_concat},
     {OP_TRILU, npuc_decoder_trilu},
     {OP_ATTENTION, npuc_decoder_attention},

@@ -2,9 +2,9 @@
 /* Dense int8 convolutions where the processor multiplies bytes four at a time (kernel_set.quads: SDOT, VNNI, AMX).
  *
  * A unit's input is laid out as records: for each input row that a window reads and each output column, what that column's window sees of the row, [tap, channel], at a
- * multiple of 64 bytes, because a tile's row that lies across two cache lines costs several. A record serves all output rows that read its input row; taps in
+ * multiple of 64 bytes, because an AMX tile's row that lies across two cache lines costs several. A record serves all output rows that read its input row; taps in
  * the padding hold the zero point z. Input rows are sorted by their remainder by the stride, so that the windows of adjacent output rows lie one behind the other, and the
- * whole unit is one line of pixels, `pitch` apart. A 1x1 convolution over whole lines of channels reads the caller's x as its records.
+ * whole unit is one line of pixels, `pitch` apart. A 1x1 convolution reads the caller's x as its records: of whole lines of channels with AMX, of whole quads else.
  *
  * Where the kernel wants the other signedness, the highest bit of x and z is flipped on the way. What z adds comes off the bias:
  *
@@ -152,12 +152,20 @@ static void finish(const conv_i8_unit *u, quads_strip *s) {
   s->n_blocks = 0;
 }
 
+/* Whether a 1x1 convolution's pixels at x, channels last, are records as they lie. */
+static bool are_records(const conv_i8_job *job, const uint8_t *x) {
+  const int64_t channels = job->p.g.channels;
+  if (!x || !job->conv->x_last || job->flips) return false;
+  if (job->kernels->quads != QUADS_EITHER) return channels % 4 == 0;
+  return job->p.pitch == channels && (uintptr_t)x % (4 * QUADS_STEP) == 0;
+}
+
 /* Records of `pixels` pixels at x, which is the caller's: the last ones, beyond which there may be nothing to read, are copied. */
 static const uint8_t *safe_records(const conv_i8_unit *u, const uint8_t *x, int64_t pixels) {
   const conv_i8 *conv = u->job->conv;
   const kernel_window *g = &conv->g;
   const uint8_t *end = (const uint8_t *)conv->x.data + g->batch * g->channels * window_volume(g->in);
-  const int64_t pitch = u->job->p.pitch;
+  const int64_t pitch = g->channels;
   if (end - x >= (pixels + QUADS_PIXELS) * pitch + 4 * QUADS_STEP) return x;
   memcpy(u->input, x, (size_t)(pixels * pitch));
   return u->input;
@@ -169,7 +177,7 @@ static void group_of_blocks(const conv_i8_unit *u, const uint8_t *x, bool is_dir
   const conv_i8_form *f = &job->p.f;
   const int64_t most = last - first > 1 ? QUADS_STRIP / QUADS_BLOCKS : QUADS_STRIP, pixels = u->rows * job->p.g.out[2];
   quads_i8 t = {.is_signed = job->conv->x.is_signed != job->flips,
-                .step = (size_t)job->p.pitch,
+                .step = (size_t)(is_direct ? job->p.g.channels : job->p.pitch),
                 .runs = (int32_t)f->runs,
                 .quads = (int32_t)f->quads,
                 .offsets = job->offsets};
@@ -177,7 +185,7 @@ static void group_of_blocks(const conv_i8_unit *u, const uint8_t *x, bool is_dir
   int turn = 0;
   for (int64_t q = 0; q < pixels; q += most) {
     t.pixels = (int)least(most, pixels - q);
-    t.x = x + q * job->p.pitch;
+    t.x = x + q * (int64_t)t.step;
     if (is_direct) t.x = safe_records(u, t.x, t.pixels);
     uint8_t *y = npuc_conv_i8_output(u) + q * job->conv->g.out_channels;
     for (int64_t b = first; b < last; b += t.blocks, turn ^= 1) {
@@ -198,8 +206,7 @@ void npuc_quads_i8(const conv_i8_unit *u, int64_t first, int64_t last) {
   const conv_i8_job *job = u->job;
   const kernel_window *g = &job->p.g;
   const uint8_t *pixels = window_volume(g->kernel) == 1 && g->stride[2] == 1 ? npuc_conv_i8_adjacent(u) : NULL, *x = u->input;
-  const bool is_direct =
-      pixels && job->conv->x_last && !job->flips && job->p.pitch == g->channels && (uintptr_t)pixels % (4 * QUADS_STEP) == 0;
+  const bool is_direct = are_records(job, pixels);
   if (is_direct) {
     x = pixels;
   } else if (pixels) {

@@ -363,6 +363,7 @@ static npuc_status run_step(const executor *e, exec_lane *l, thread_pool *pool, 
     eval_context c = context_of(e, l, pool, d);
     c.node = s->node;
     c.prepared = s->prepared;
+    c.weight_transposed = s->weight_transposed;
     if (!s->node->op->eval) {
       diag_place place = {.node = s->node->name, .op = s->node->op->type};
       return npuc_fail(d, NPUC_DIAG_E0602, &place, "the executor does not run %s", s->node->op->type);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From each Conv forward along values with one reader: [Add] [Relu | Clip]. The fused step runs where its last node stood, because the
- * Add's other operand may be computed between the two. */
+ * Add's other operand may be computed between the two.
+ *
+ * From each MatMul back to the Transpose of a weight, as PyTorch's linear layers come: the product packs the weight as it stands in its file
+ * (kernels/matmul.c), so that no run turns a matrix around, and none is held twice. */
 #include "exec/fuse.h"
 
 #include <math.h>
@@ -61,11 +64,37 @@ static void fuse_conv(const fact *facts, const kernel_set *kernels, const node *
   fusions[conv->id] = f;
 }
 
+/* Swaps the last two axes and leaves the others. */
+static bool swaps_last(const node *n) {
+  const int_list *perm = &NPUC_ATTRS(transpose_attributes, n)->perm;
+  int32_t rank = n->inputs[0]->constant->shape.rank;
+  if (perm->count == 0) return rank == 2; /* the reverse */
+  for (int32_t i = 0; i < rank; i++) {
+    int32_t wanted = i == rank - 1 ? rank - 2 : i == rank - 2 ? rank - 1 : i;
+    if (perm->values[i] != wanted) return false;
+  }
+  return rank >= 2;
+}
+
+static bool is_product(const node *n, int32_t operand) { return node_is(n, OP_MATMUL) && operand == 1 && n->inputs[0] != n->inputs[1]; }
+
+/* All readers of the Transpose are products that can do without it. */
+static void fuse_weight(const fact *facts, const node *transpose, fusion *fusions) {
+  const value *w = transpose->inputs[0], *turned = transpose->outputs[0];
+  if (!w->constant || w->is_input || w->constant->type != DTYPE_F32 || turned->is_output || facts[turned->id].constant || !swaps_last(transpose))
+    return;
+  for (size_t i = 0; i < turned->n_uses; i++)
+    if (!is_product(turned->uses[i].user, turned->uses[i].index)) return;
+  for (size_t i = 0; i < turned->n_uses; i++) fusions[turned->uses[i].user->id].weight = w;
+  fusions[transpose->id].absorbed = true;
+}
+
 const fusion *npuc_exec_fusions(arena *scratch, const graph *g, const fact *facts, const kernel_set *kernels, bool enabled) {
   fusion *fusions = NPUC_NEW_ARRAY(scratch, g->next_node_id + 1, fusion);
   if (!enabled) return fusions;
   NPUC_EACH_NODE(g, n) {
     if (n->op->id == OP_CONV) fuse_conv(facts, kernels, n, fusions);
+    if (n->op->id == OP_TRANSPOSE) fuse_weight(facts, n, fusions);
   }
   return fusions;
 }

@@ -203,6 +203,9 @@ static npuc_status plan_step(planner *p, const node *n) {
   for (int32_t i = 0; i < n->n_inputs; i++) {
     if (n->inputs[i]) s->inputs[i] = &slot(p, n->inputs[i])->tensor;
   }
+  const value *weight = p->fusions[n->id].weight;
+  if (weight) s->inputs[1] = &slot(p, weight)->tensor;
+  s->weight_transposed = weight != NULL;
   for (int32_t i = 0; i < n->n_outputs; i++) {
     if (!n->outputs[i]) continue;
     NPUC_TRY(place_output(p, n, s, i, step));

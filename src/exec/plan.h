@@ -29,6 +29,7 @@ typedef struct exec_step {
   const void *prepared;
   const segment *segment; /* of many nodes, or NULL */
   size_t memory;          /* a segment's: its storage number (its offset after planning) */
+  bool weight_transposed; /* a MatMul reads its second input [..., n, k] (fuse.h) */
   bool skip;              /* outputs are constants or views: nothing to compute */
 } exec_step;
 

@@ -85,6 +85,7 @@ typedef struct eval_context {
   void *user;
   const struct kernel_set *kernels; /* kernels/kernels.h; NULL: the scalar ones (the same bits) */
   const void *prepared;             /* what npuc_eval_prepare made of this node's constants (ir/eval/prepare.h), or NULL */
+  bool weight_transposed;           /* MatMul of float32: its second input comes as [..., n, k] */
   /* Gives an output its dims and memory, where dims follow from data; NULL: outputs come with dims and memory. */
   npuc_status (*allocate)(void *user, int32_t output, const shape *s, tensor *t);
   void *allocate_user;

@@ -49,6 +49,7 @@ typedef struct matmul_f32 {
   int64_t m, k, n;
   const float *a, *b;
   float *y;
+  bool b_transposed; /* b lies as [n, k]; the same bits */
 } matmul_f32;
 bool npuc_matmul_f32_scratch(int64_t m, int64_t k, int64_t n, size_t threads, size_t *out_bytes);
 void npuc_matmul_f32(const kernel_set *kernels, thread_pool *pool, const matmul_f32 *job, void *scratch);

@@ -65,7 +65,7 @@ typedef struct tile_f32 {
 } tile_f32;
 /* A depthwise tile has one block, and every channel its own input: lane c reads x[x_at[p] + offsets[k] + c]. */
 typedef void tile_f32_kernel(const tile_f32 *t, size_t pairs);
-/* Planes to a block, y[i * width + c] = x[c * plane + i], and back; width 8 or 16, lanes 1 .. width, lanes beyond become 0. */
+/* Planes to a block, y[i * width + c] = x[c * plane + i], and back; width 8, 16 or (not back) 32, lanes 1 .. width, lanes beyond become 0. */
 typedef void block_f32_kernel(const float *x, size_t plane, size_t lanes, float *y, size_t width, size_t n);
 typedef void unblock_f32_kernel(const float *x, size_t width, float *y, size_t plane, size_t lanes, size_t n);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix product on the convolution's tiles: rows of a are the pixels, columns of b the channels. Columns of b are cut into panels of
  * two blocks, each packed as [k, panel] and then read once per tile of rows; where the rows are few, packing would cost more than it
- * saves, and b is read in place, row after row (rows_f32). */
+ * saves, and b is read in place, row after row (rows_f32). A b that lies as [n, k] is packed always: the panel is where it is turned around. */
 #include "kernels/conv.h"
 
 #include <math.h>
@@ -29,11 +29,38 @@ bool npuc_matmul_f32_scratch(int64_t m, int64_t k, int64_t n, size_t threads, si
   return true;
 }
 
-static void pack_panel(const matmul_f32 *p, int64_t column, int64_t columns, int64_t width, float *panel) {
+static void pack_panel(const matmul_job *j, int64_t column, int64_t columns, float *panel) {
+  const matmul_f32 *p = j->product;
+  if (p->b_transposed) { /* columns of b are rows of [n, k] */
+    j->kernels->block_f32(p->b + column * p->k, (size_t)p->k, (size_t)columns, panel, (size_t)j->panel, (size_t)p->k);
+    return;
+  }
   for (int64_t k = 0; k < p->k; k++) {
-    float *to = panel + k * width;
+    float *to = panel + k * j->panel;
     memcpy(to, p->b + k * p->n + column, (size_t)columns * sizeof *to);
-    for (int64_t c = columns; c < width; c++) to[c] = 0.0f;
+    for (int64_t c = columns; c < j->panel; c++) to[c] = 0.0f;
+  }
+}
+
+/* The columns of b as they will be read for the next panel, elements [k, k + n) of each. */
+static void fetch_turned(const matmul_f32 *p, int64_t column, int64_t columns, int64_t k, int64_t n) {
+  enum { LINE = 16 };
+  for (int64_t c = column; c < column + columns && c < p->n; c++) {
+    for (int64_t i = 0; i < n; i += LINE) __builtin_prefetch(p->b + c * p->k + k + i, 0, 2);
+  }
+}
+
+/* Few rows of a against a b that lies as [n, k]: so much of a panel at a time as stays in the first cache. */
+static void few_rows_turned(const matmul_job *j, int64_t column, int64_t columns, float *panel) {
+  enum { PIECE = 64 };
+  const matmul_f32 *p = j->product;
+  for (int64_t row = 0; row < p->m; row++) memset(p->y + row * p->n + column, 0, (size_t)columns * sizeof(float));
+  for (int64_t k = 0; k < p->k; k += PIECE) {
+    const int64_t n = p->k - k < PIECE ? p->k - k : PIECE;
+    fetch_turned(p, column + j->panel, j->panel, k, n);
+    j->kernels->block_f32(p->b + column * p->k + k, (size_t)p->k, (size_t)columns, panel, (size_t)j->panel, (size_t)n);
+    for (int64_t row = 0; row < p->m; row++)
+      j->kernels->rows_f32(p->a + row * p->k + k, panel, (size_t)j->panel, (size_t)n, p->y + row * p->n + column, (size_t)columns);
   }
 }
 
@@ -83,13 +110,17 @@ static void run_panels(void *context, size_t begin, size_t end, size_t worker) {
                   .clip_lo = -INFINITY,
                   .clip_hi = INFINITY};
     float *panel = j->panels + worker * j->panel_floats;
-    if (packed_column != column) pack_panel(p, column, columns, j->panel, panel);
+    if (p->m <= FEW_ROWS) {
+      few_rows_turned(j, column, columns, panel);
+      continue;
+    }
+    if (packed_column != column) pack_panel(j, column, columns, panel);
     packed_column = column;
     t.weights = panel;
     if (column + 2 * j->panel <= p->n) {
-      t.ahead = p->b + column + j->panel;
-      t.ahead_bytes = (size_t)j->panel * sizeof(float);
-      t.ahead_step = (size_t)p->n * sizeof(float);
+      t.ahead = p->b_transposed ? p->b + (column + j->panel) * p->k : p->b + column + j->panel;
+      t.ahead_bytes = (size_t)j->panel * sizeof(float) * (p->b_transposed ? (size_t)p->k : 1);
+      t.ahead_step = p->b_transposed ? 0 : (size_t)p->n * sizeof(float);
     }
     rows_of_panel(j, &t, first, last);
   }
@@ -121,7 +152,7 @@ static size_t few_rows_grain(const matmul_f32 *p, size_t threads) {
 }
 
 void npuc_matmul_f32(const kernel_set *kernels, thread_pool *pool, const matmul_f32 *product, void *scratch) {
-  if (product->m <= FEW_ROWS) {
+  if (product->m <= FEW_ROWS && !product->b_transposed) {
     matmul_job few = {.kernels = kernels, .product = product};
     npuc_parallel_for(pool, (size_t)product->n, few_rows_grain(product, npuc_pool_threads(pool)), few_rows, &few);
     return;

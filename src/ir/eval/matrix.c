@@ -93,6 +93,7 @@ static void matmul_chain(const eval_context *c, const tensor *a, bool a_transpos
   matmul_f32 job = {.m = d->m, .k = d->k, .n = d->n, .y = y};
   job.a = a_transposed ? as_f32(a, ai, d->k, d->m, true, &memory) : as_f32(a, ai, d->m, d->k, false, &memory);
   job.b = as_f32(b, bi, d->k, d->n, false, &memory);
+  job.b_transposed = c->weight_transposed;
   npuc_matmul_f32(npuc_eval_kernels(c), c->pool, &job, memory);
 }
 
@@ -157,7 +158,12 @@ npuc_status npuc_eval_matmul(const eval_context *c, const tensor *const *inputs,
   matmul_job j = {.a = inputs[0], .b = inputs[1], .y = outputs[0]};
   if (npuc_dtype_kind(j.y->type) != KIND_FLOAT && !npuc_dtype_is_integer(j.y->type)) return npuc_eval_unsupported(c, j.y->type);
   if (j.y->bytes == 0) return NPUC_OK;
-  if (!matmul_shape(&j.a->shape, &j.b->shape, &j.d)) {
+  shape bs = j.b->shape;
+  if (c->weight_transposed) {
+    bs.dims[bs.rank - 1] = j.b->shape.dims[bs.rank - 2];
+    bs.dims[bs.rank - 2] = j.b->shape.dims[bs.rank - 1];
+  }
+  if (!matmul_shape(&j.a->shape, &bs, &j.d)) {
     diag_place place = npuc_eval_place(c);
     return npuc_fail(c->d, NPUC_DIAG_E0605, &place, "the leading dims do not broadcast");
   }

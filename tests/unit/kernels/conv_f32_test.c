@@ -275,6 +275,8 @@ static void matmul_equals_the_loop(void **state) {
     float *want = malloc((size_t)(m * n) * sizeof *want), *got = guarded((size_t)(m * n) * sizeof *got);
     random_floats(&seed, a, (size_t)(m * k), 1.0f);
     random_floats(&seed, b, (size_t)(k * n), 1.0f);
+    float *turned = malloc((size_t)(k * n) * sizeof *turned); /* [n, k] */
+    for (int64_t e = 0; e < k * n; e++) turned[e % n * k + e / n] = b[e];
     for (int64_t e = 0; e < m * n; e++) {
       float sum = 0.0f;
       for (int64_t t = 0; t < k; t++) sum = fmaf(a[e / n * k + t], b[t * n + e % n], sum);
@@ -289,16 +291,19 @@ static void matmul_equals_the_loop(void **state) {
         size_t bytes;
         assert_true(npuc_matmul_f32_scratch(m, k, n, threads, &bytes));
         void *scratch = guarded(bytes);
-        matmul_f32 product = {m, k, n, a, b, got};
-        memset(got, 0xff, (size_t)(m * n) * sizeof *got);
-        npuc_matmul_f32(&kernels, pool, &product, scratch);
-        assert_true(guards_hold(scratch, bytes) && guards_hold(got, (size_t)(m * n) * sizeof *got));
-        if (memcmp(want, got, (size_t)(m * n) * sizeof *got) != 0) fail_msg("%zu, %s, %zu threads", i, npuc_cpu_name(levels[l]), threads);
+        for (int form = 0; form < 2; form++) {
+          matmul_f32 product = {m, k, n, a, form ? turned : b, got, form == 1};
+          memset(got, 0xff, (size_t)(m * n) * sizeof *got);
+          npuc_matmul_f32(&kernels, pool, &product, scratch);
+          assert_true(guards_hold(scratch, bytes) && guards_hold(got, (size_t)(m * n) * sizeof *got));
+          if (memcmp(want, got, (size_t)(m * n) * sizeof *got) != 0)
+            fail_msg("%zu, %s, %zu threads, b %s", i, npuc_cpu_name(levels[l]), threads, form ? "[n, k]" : "[k, n]");
+        }
         npuc_pool_destroy(pool);
         free_guarded(scratch);
       }
     }
-    free(a), free(b), free(want), free_guarded(got);
+    free(a), free(b), free(turned), free(want), free_guarded(got);
   }
 }
 

@@ -260,11 +260,11 @@ static void compare_rows_f32(const char *name, rows_f32_kernel *fast, rows_f32_k
 
 static void compare_block_f32(const char *name, block_f32_kernel *fast, block_f32_kernel *scalar) {
   enum { LENGTH = 37 };
-  float x[16 * LENGTH], want[16 * LENGTH + GUARD], got[16 * LENGTH + GUARD];
+  float x[32 * LENGTH], want[32 * LENGTH + GUARD], got[32 * LENGTH + GUARD];
   uint64_t seed = 14;
-  random_floats(&seed, x, 16 * LENGTH, 1.0f);
-  for (size_t lanes = 1; lanes <= 8 + 16; lanes++) { /* of 8, then of 16 */
-    size_t width = lanes <= 8 ? 8 : 16, used = lanes <= 8 ? lanes : lanes - 8;
+  random_floats(&seed, x, 32 * LENGTH, 1.0f);
+  for (size_t lanes = 1; lanes <= 8 + 16 + 32; lanes++) { /* of 8, of 16, of 32 */
+    size_t width = lanes <= 8 ? 8 : lanes <= 24 ? 16 : 32, used = lanes <= 8 ? lanes : lanes <= 24 ? lanes - 8 : lanes - 24;
     for (size_t n = 0; n <= LENGTH; n++) {
       memset(want, 0xa5, sizeof want);
       memset(got, 0xa5, sizeof got);

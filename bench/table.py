@@ -73,8 +73,11 @@ def prepare(npuc, name, model, samples, work):
     return f"{out}@quantize", f"onnxruntime={ort}", f"openvino={ir}"
 
 
-def bench(npuc, python, model, peers, batch, threads, repeat):
-    line = [npuc, "--json", "bench", model, "--batch", batch, "--threads", threads, "--repeat", repeat, "--python", python, "--sqnr", "-1000"]
+def bench(npuc, python, model, peers, batch, threads, repeat, dims={}):
+    line = [npuc, "--json", "bench", model, "--threads", threads, "--repeat", repeat, "--python", python, "--sqnr", "-1000"]
+    line += ["--batch", batch] if batch else []
+    for symbol, number in dims.items():
+        line += ["--dim", f"{symbol}={number}"]
     for peer in peers:
         line += ["--against", peer]
     done = subprocess.run([str(word) for word in line], capture_output=True, text=True)

@@ -21,8 +21,8 @@ static void print_conditions(const char *when) {
       printf("without input %.*s", (int)n - 1, c + 1);
     } else if (memchr(c, ':', n)) {
       printf("input %.*s is %.*s", (int)strcspn(c, ":"), c, (int)(n - strcspn(c, ":") - 1), c + strcspn(c, ":") + 1);
-    } else if (c[n - 1] == '!') {
-      printf("without `%.*s`", (int)n - 1, c);
+    } else if (c[n - 1] == '!' || c[n - 1] == '*') {
+      printf("%s `%.*s`", c[n - 1] == '!' ? "without" : "with", (int)n - 1, c);
     } else if (memchr(c, '=', n)) {
       bool optional = c[n - 1] == '?';
       printf("`%.*s`%s", (int)(n - optional), c, optional ? " or absent" : "");
@@ -42,7 +42,7 @@ int main(void) {
       "read: a node is replaced by the nodes of its formula, named behind it, so that folding, quantization and targets treat them as what "
       "they\n"
       "are. A node in a form that is not in this table ends in NPUC-E0443, one of an unknown operator in NPUC-E0421; nothing is guessed.\n"
-      "`tests/data/foreign` has a case for each, with ONNX Runtime's answer, or QONNX's formula's.\n\n"
+      "`tests/data/foreign` has a case for each, with ONNX Runtime's answer, or QONNX's or ONNX's formula's.\n\n"
       "QONNX's domains are `qonnx.custom_op.general`, `finn.custom_op.general` and `onnx.brevitas`; files that use them without importing\n"
       "them are read too. Inputs are counted from 0.\n\n"
       "| operator | domain | form |\n| --- | --- | --- |\n");
@@ -53,7 +53,7 @@ int main(void) {
     printf(" |\n");
   }
   printf(
-      "\nAlso left out, by name: training operators (`ai.onnx.preview.training`), classical machine learning (`ai.onnx.ml`), "
-      "`ImageDecoder`.\n");
+      "\nAlso left out, by name: training operators (`ai.onnx.preview.training`), other operators of classical machine learning "
+      "(`ai.onnx.ml`).\n");
   return 0;
 }

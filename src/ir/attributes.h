@@ -310,6 +310,10 @@ typedef struct optional_attributes {
   dtype type; /* of what an empty one would hold */
 } optional_attributes;
 
+typedef struct imagedecoder_attributes {
+  const char *pixel_format; /* RGB, BGR, Grayscale */
+} imagedecoder_attributes;
+
 /* -- texts -- */
 typedef struct stringnormalizer_attributes {
   const char *case_change_action; /* NONE, LOWER, UPPER */

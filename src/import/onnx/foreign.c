@@ -39,8 +39,9 @@ static bool holds(onnx_source *s, const onnx_node *n, char *condition) {
   long index = strtol(condition + absent, &end, 10);
   if (end != condition + absent && !*end) return has_input(n, index) != absent;
   if (!equals) {
-    *last = '\0'; /* name! */
-    return npuc_onnx_attribute(n, condition) == NULL;
+    bool given = *last == '*';
+    *last = '\0'; /* name! or name* */
+    return (npuc_onnx_attribute(n, condition) != NULL) == given;
   }
   *equals = '\0';
   bool optional = *last == '?';

@@ -9,7 +9,7 @@
  *
  *   3          input 3 is given             !3             it is not
  *   mode=max   the attribute has the value   mode=max?     it has, or is absent
- *   mode!      the attribute is absent
+ *   mode!      the attribute is absent       mode*         it is given
  *   0:double   input 0 has the type
  *
  * body: ONNX text of a function, opset 28, with the operator's name, inputs, outputs and attributes. npuc.Inline <graph: graph = @a> (inputs) stands for the nodes

@@ -64,6 +64,7 @@
       OP(BY_MAGNITUDE(HALF "  more = Add (size, half)\n  whole = Floor (more)\n"), "rounding_mode=HALF_UP"),               \
       OP(BY_MAGNITUDE(HALF "  less = Sub (size, half)\n  whole = Ceil (less)\n"), "rounding_mode=HALF_DOWN")
 
+#define ML "ai.onnx.ml"
 #define MS "com.microsoft"
 #define RMS(domain)                                                                                                            \
   {                                                                                                                            \
@@ -205,7 +206,49 @@
 #define FLEX_FLOAT(from, to) "  " to " = Cast <to: int = 1> (" from ")\n"
 #define FLEX_GIVEN(from, to) "  " to " = Cast <to: int = @softmax_precision> (" from ")\n"
 
+/* A table of keys, searched by comparing with all of them; NaN, the one value that differs from itself, finds NaN. */
+#define LABELS(keys_kind, keys, values_kind, values, others_kind, others, when, defaults)                                      \
+  {                                                                                                                            \
+    ML, "LabelEncoder", keys "* " values "* " when,                                                                            \
+        "LabelEncoder <" keys ", " values ", " defaults                                                                        \
+        "> (X) => (Y) {\n"                                                                                                     \
+        "  keys = Constant <" keys_kind " = @" keys "> ()\n  values = Constant <" values_kind " = @" values                    \
+        "> ()\n"                                                                                                               \
+        "  others = Constant <" others_kind " = @" others                                                                      \
+        "> ()\n"                                                                                                               \
+        "  last = Constant <value_ints: ints = [-1]> ()\n  x = Unsqueeze (X, last)\n  same = Equal (x, keys)\n"                \
+        "  xx = Equal (x, x)\n  kk = Equal (keys, keys)\n  x_nan = Not (xx)\n  k_nan = Not (kk)\n  nan = And (x_nan, k_nan)\n" \
+        "  hit = Or (same, nan)\n  hits = Cast <to: int = 6> (hit)\n"                                                          \
+        "  place = ArgMax <axis: int = -1, keepdims: int = 0> (hits)\n"                                                        \
+        "  any = ReduceMax <keepdims: int = 0> (hits, last)\n  found = Cast <to: int = 9> (any)\n"                             \
+        "  v = Gather <axis: int = 0> (values, place)\n  Y = Where (found, v, others)\n}\n"                                    \
+  }
+#define LABELS_OF(keys_kind, keys)                                                                                    \
+  LABELS(keys_kind, keys, "value_strings: strings", "values_strings", "value_string: string", "default_string", "",   \
+         "default_string: string = \"_Unused\", default_int64, default_float"),                                       \
+      LABELS(keys_kind, keys, "value_ints: ints", "values_int64s", "value_int: int", "default_int64", "",             \
+             "default_int64: int = -1, default_string, default_float"),                                               \
+      LABELS(keys_kind, keys, "value_floats: floats", "values_floats", "value_float: float", "default_float", "",     \
+             "default_float: float = -0.0, default_int64, default_string"),                                           \
+      LABELS(keys_kind, keys, "value: tensor", "values_tensor", "value: tensor", "default_tensor", "default_tensor*", \
+             "default_tensor, default_int64, default_string, default_float")
+
 const foreign_form npuc_foreign_forms[] = {
+    LABELS_OF("value_strings: strings", "keys_strings"),
+    LABELS_OF("value_ints: ints", "keys_int64s"),
+    LABELS_OF("value_floats: floats", "keys_floats"),
+    LABELS_OF("value: tensor", "keys_tensor"),
+    {ML, "Binarizer", "",
+     "Binarizer <threshold: float = 0.0> (X) => (Y) {\n  t = Constant <value_float: float = @threshold> ()\n"
+     "  wide_t = Cast <to: int = 11> (t)\n  wide = Cast <to: int = 11> (X)\n  above = Greater (wide, wide_t)\n  Y = CastLike (above, "
+     "X)\n}\n"},
+    {ML, "ArrayFeatureExtractor", "", /* a vector's features are a row: [1, n] */
+     "ArrayFeatureExtractor (X, Y) => (Z) {\n  rest = Constant <value_ints: ints = [-1]> ()\n  at = Reshape (Y, rest)\n"
+     "  z = Gather <axis: int = -1> (X, at)\n  lead = Shape <start: int = 0, end: int = -1> (X)\n  dims = Shape (X)\n  rank = Shape "
+     "(dims)\n"
+     "  one = Constant <value_ints: ints = [1]> ()\n  zero = Constant <value_ints: ints = [0]> ()\n  flat = Equal (rank, one)\n"
+     "  row = Cast <to: int = 7> (flat)\n  first = Slice (one, zero, row)\n  target = Concat <axis: int = 0> (first, lead, rest)\n"
+     "  Z = Reshape (z, target)\n}\n"},
     FLEX("softmax_precision! 0:double", "", FLEX_KEEP),
     FLEX("softmax_precision!", "", FLEX_FLOAT),
     FLEX("", "softmax_precision, ", FLEX_GIVEN),

@@ -381,7 +381,6 @@ static const char *left_out(const onnx_node *n) {
       {"ai.onnx.preview.training", NULL, "a training operator; npuc compiles inference: export the network without its optimizer"},
       {"ai.onnx.training", NULL, "a training operator; npuc compiles inference: export the network without its optimizer"},
       {"ai.onnx.ml", NULL, "an operator of classical machine learning, which npuc does not compile; ONNX Runtime runs it"},
-      {"", "ImageDecoder", "a decoder of compressed images; decode before the network"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (strcmp(rows[i].domain, n->domain) == 0 && (!rows[i].type || strcmp(rows[i].type, n->type) == 0)) return rows[i].reason;

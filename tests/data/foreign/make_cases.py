@@ -8,6 +8,7 @@ import shutil
 
 import numpy as np
 import onnx
+import onnx.parser
 import onnxruntime as ort
 from onnx import helper, numpy_helper
 
@@ -34,7 +35,7 @@ def one(v, kind=np.float32):
     return np.array(v, kind)
 
 
-def case(name, op, ports, outputs=("y",), domain="com.microsoft", rtol=1e-5, atol=1e-5, wanted=None, out_types=(1,), **attributes):
+def case(name, op, ports, outputs=("y",), domain="com.microsoft", rtol=1e-5, atol=1e-5, wanted=None, out_types=(1,), version=1, **attributes):
     """ports: arrays, None where omitted; outputs: names, '' where omitted; 0-dim arrays and those of `constants` become initializers."""
     global count
     names = [f"i{k}" if v is not None else "" for k, v in enumerate(ports)]
@@ -45,7 +46,7 @@ def case(name, op, ports, outputs=("y",), domain="com.microsoft", rtol=1e-5, ato
     inits = [numpy_helper.from_array(v, n) for n, v in arrays.items() if n not in dynamic]
     shown = [o for o in outputs if o]
     graph = helper.make_graph([node], "g", inputs, [helper.make_tensor_value_info(o, t, None) for o, t in zip(shown, list(out_types) * len(shown))], inits)
-    opsets = [helper.make_opsetid("", 21)] + ([helper.make_opsetid(domain, 1)] if domain else [])
+    opsets = [helper.make_opsetid("", 21)] + ([helper.make_opsetid(domain, version)] if domain else [])
     model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
     if wanted is None:
         options = ort.SessionOptions()
@@ -139,6 +140,46 @@ for tag, k, zeros, bias in (("", 64, None, None), ("_bias", 80, None, f(6)), ("_
          K=k, N=6, bits=4, block_size=32, rtol=1e-4, atol=1e-3)
 case("multiheadattention", "MultiHeadAttention", [f(2, 3, 8), f(2, 5, 8), f(2, 5, 8)], num_heads=2)
 case("multiheadattention_causal_bias", "MultiHeadAttention", [f(2, 4, 8), f(2, 4, 8), f(2, 4, 8), None, None, f(2, 2, 4, 4)], num_heads=2, scale=0.3, unidirectional=1)
+
+
+# -- ai.onnx.ml: those that are read --
+def labels(name, x, version=4, out=1, **attributes):
+    case("labelencoder_" + name, "LabelEncoder", [x], domain="ai.onnx.ml", version=version, out_types=(out,), **attributes)
+
+
+words = np.array([["b", "a"], ["c", "none"]], dtype=object)
+labels("strings_int64s", words, keys_strings=["a", "b", "c"], values_int64s=[5, -6, 7], default_int64=9, out=7, version=2)
+labels("strings_floats", words, keys_strings=["a", "b", "c"], values_floats=[0.5, 1.5, 2.5], version=2)
+labels("int64s_strings", np.array([3, -1, 4, 8]), keys_int64s=[-1, 3, 4], values_strings=["x", "\u00e9", ""], out=8, version=2)
+labels("floats_floats", np.float32([1.5, np.nan, 2, 7]), keys_floats=[np.nan, 1.5, 2.0], values_floats=[10.0, 20.0, 30.0], default_float=-1.0)
+labels("tensors", np.array([2, 1, 5]), keys_tensor=numpy_helper.from_array(np.int64([1, 2])), values_tensor=numpy_helper.from_array(np.float64([0.1, 0.2])),
+       default_tensor=numpy_helper.from_array(np.float64([9.0])), out=11)
+case("binarizer", "Binarizer", [f(3, 4)], domain="ai.onnx.ml", threshold=0.25)
+case("arrayfeatureextractor", "ArrayFeatureExtractor", [f(2, 3, 5), np.array([[4, 0, 4]])], domain="ai.onnx.ml")
+case("arrayfeatureextractor_vector", "ArrayFeatureExtractor", [f(5), np.array([[1, 3]])], domain="ai.onnx.ml")
+
+
+# -- ai.onnx.preview: by the formula, which onnx's evaluator has --
+def flex(q, k, v, scale=None, score=lambda s: s, prob=lambda p: p, wide=np.float32):
+    k, v = (np.repeat(t, q.shape[1] // k.shape[1], axis=1).astype(np.float64) for t in (k, v))
+    s = score(q.astype(np.float64) @ k.swapaxes(2, 3) * (scale or q.shape[3] ** -0.5))
+    e = np.exp(s - s.max(-1, keepdims=True))
+    return [(prob(e / e.sum(-1, keepdims=True)) @ v).astype(q.dtype)]
+
+
+def graph_of(text):
+    return onnx.parser.parse_graph(text)
+
+
+PREVIEW = {"op": "FlexAttention", "domain": "ai.onnx.preview", "rtol": 1e-4, "atol": 1e-5}
+q, k, v = f(2, 4, 3, 8), f(2, 2, 5, 8), f(2, 2, 5, 6)
+case("flexattention_groups", ports=[q, k, v], wanted=flex(q, k, v), **PREVIEW)
+case("flexattention_graphs", ports=[q, k, v], wanted=flex(q, k, v, 0.3, lambda s: 2 * np.tanh(s / 2), lambda p: p * 0.5), scale=0.3,
+     score_mod=graph_of("cap (float[B,H,L,S] s) => (float[B,H,L,S] r) <float c = {2}> { d = Div (s, c) t = Tanh (d) r = Mul (t, c) }"),
+     prob_mod=graph_of("half (float[B,H,L,S] p) => (float[B,H,L,S] r) <float c = {0.5}> { r = Mul (p, c) }"), **PREVIEW)
+wide = [t.astype(np.float64) for t in (q, k, v)]
+case("flexattention_double", ports=wide, wanted=flex(*wide), **PREVIEW)
+case("flexattention_precision", ports=wide, wanted=flex(*wide), softmax_precision=1, **PREVIEW)
 
 
 if __name__ == "__main__":

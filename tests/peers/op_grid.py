@@ -14,8 +14,9 @@ import sys
 import time
 
 from grid import elements, matrices, moving, windows  # noqa: F401  they register the families
-from grid.core import FAMILIES, NO_CASES, Grid, draw, live_schemas
+from grid.core import FAMILIES, NO_CASES, Case, Grid, draw, live_schemas
 from grid.differences import DIFFERENCES, REFUSALS, refused
+from grid.invalid import DISAGREEMENTS, checker_refuses, copy, input_empty, mutants, ranked
 from grid.judges import NoAnswer, by_anybody, case_bytes
 
 
@@ -102,7 +103,22 @@ def page():
     lines += [f"| {', '.join(r.operators)} | {r.reason} |\n" for r in REFUSALS]
     lines += ["\n## Operators without cases\n\n| operator | why |\n| --- | --- |\n"]
     lines += [f"| {name} | {reason} |\n" for name, reason in sorted(NO_CASES.items())]
+    lines += ["\n## Valid or not: onnx.checker and npuc\n\n`tests/peers/op_invalid.py` puts one thing wrong into valid cases, and adds models that ask for too much. onnx.checker with full inference and `npuc run` agree "
+              "on which are valid, but for these.\n\n| what is wrong | who refuses | why |\n| --- | --- | --- |\n"]
+    lines += [f"| {what.replace('_', ' ')} | {who} | {why} |\n" for (what, who), why in DISAGREEMENTS.items()]
     return "".join(lines)
+
+
+def record_invalid(path, judged, seed, count=150):
+    """Appends models that onnx.checker refuses, of the kinds where npuc has no reason to differ."""
+    sound = [(case, outputs) for case, outputs, _ in judged if outputs is not None and checker_refuses(ranked(case.model, outputs)) is None]
+    made = [(name, what, model) for name, what, model in mutants(sound, 2 * count, seed) if (what, "checker alone refuses") not in DISAGREEMENTS and checker_refuses(model)][:count]
+    made += [(case.name, "state_omitted", input_empty(copy(case.model), None)) for case, _ in sound if case.op == "Scan" and case.model.opset_import[0].version > 8]  # once a crash
+    with open(path, "ab") as out:
+        for name, what, model in made:
+            op = model.graph.node[0].op_type
+            out.write(case_bytes(Case(op, f"{name} {what}", model, []), None))
+    return made
 
 
 def main():
@@ -128,6 +144,7 @@ def main():
     judged, unjudged, tally = judge_all(cases, path)
     report(cases, made, without, unjudged, tally)
     if args.record:
+        judged += record_invalid(path, judged, args.seed)
         print(f"{len(judged)} cases in {path}, {path.stat().st_size} bytes")
         return
     for extra in ([], ["--spoil"]):

@@ -283,6 +283,11 @@ static npuc_status scan_verify(diag *d, const node *n) {
   if (a->num_scan_inputs < 1 || states < 0 || states > n->n_outputs)
     return npuc_op_fail(d, n, NPUC_DIAG_E0440, "num_scan_inputs", "%lld given, and the node has %lld inputs and %d outputs",
                         (long long)a->num_scan_inputs, (long long)given, (int)n->n_outputs);
+  for (int32_t i = 0; i < (int32_t)given; i++) {
+    if (!n->inputs[i])
+      return npuc_op_fail(d, n, NPUC_DIAG_E0440, "num_scan_inputs", "input %d is omitted: each state and each tensor that is cut is needed",
+                          (int)i);
+  }
   NPUC_TRY(check_body(d, n, "body", a->body, given, (size_t)n->n_outputs));
   NPUC_TRY(check_list(d, n, "scan_input_axes", &a->scan_input_axes, a->num_scan_inputs, false));
   NPUC_TRY(check_list(d, n, "scan_input_directions", &a->scan_input_directions, a->num_scan_inputs, true));

@@ -132,7 +132,8 @@ npuc_status npuc_pass_split_lm_head(pass_context *c, graph *g, bool *out_changed
 /* The chosen columns (axis 1) or rows of a matrix, or elements of a vector. */
 static npuc_status chosen(pass_context *c, const tensor *from, int32_t axis, const json_t *ids, tensor *out) {
   shape s = from->shape;
-  int64_t all = s.dims[axis], n = (int64_t)json_array_size(ids), inner = axis + 1 < s.rank ? s.dims[axis + 1] : 1, outer = axis ? s.dims[0] : 1;
+  int64_t all = s.dims[axis], n = (int64_t)json_array_size(ids), inner = axis + 1 < s.rank ? s.dims[axis + 1] : 1,
+          outer = axis ? s.dims[0] : 1;
   s.dims[axis] = n;
   NPUC_TRY(npuc_tensor_create(c->d, from->type, &s, out));
   for (int64_t o = 0; o < outer; o++) {

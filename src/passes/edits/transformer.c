@@ -11,9 +11,10 @@ enum { Y, X, EXPANDED, TALL, AXES, FULL, TARGET };
 
 /* The axis that was put in, where the tall value is x with one more axis of 1 behind an axis of 1, and the Expand widens that axis alone; -1 else. */
 static int32_t repeated_axis(const match *m) {
-  const shape *x = &m->values[X]->shape, *tall = &m->values[TALL]->shape, *wide = &m->values[EXPANDED]->shape, *y = &m->root->outputs[0]->shape;
-  if (!npuc_shape_is_static(x) || !npuc_shape_is_static(wide) || !npuc_shape_is_static(y) || tall->rank != x->rank + 1 || wide->rank != tall->rank ||
-      y->rank != x->rank)
+  const shape *x = &m->values[X]->shape, *tall = &m->values[TALL]->shape, *wide = &m->values[EXPANDED]->shape,
+              *y = &m->root->outputs[0]->shape;
+  if (!npuc_shape_is_static(x) || !npuc_shape_is_static(wide) || !npuc_shape_is_static(y) || tall->rank != x->rank + 1 ||
+      wide->rank != tall->rank || y->rank != x->rank)
     return -1;
   for (int32_t axis = 1; axis <= x->rank; axis++) {
     bool good = x->dims[axis - 1] == 1 && tall->dims[axis] == 1 && y->dims[axis - 1] == wide->dims[axis];
@@ -28,7 +29,9 @@ static int32_t repeated_axis(const match *m) {
 
 static bool repeats_heads(const match *m) { return repeated_axis(m) >= 0; }
 
-static void expand_once(rewriter *r, const match *m) { npuc_edit_done(r, m, npuc_edit_expand(r, m->values[X], &m->root->outputs[0]->shape)); }
+static void expand_once(rewriter *r, const match *m) {
+  npuc_edit_done(r, m, npuc_edit_expand(r, m->values[X], &m->root->outputs[0]->shape));
+}
 
 #define REPEATED(op) NODE(OP_RESHAPE, Y, ONE_USE(OP_EXPAND, EXPANDED, ONE_USE(op, TALL, ANY(X), ANY(AXES)), ANY(FULL)), ANY(TARGET))
 static const pattern repeat_unsqueeze = {
@@ -122,14 +125,15 @@ static npuc_status check_pair(pass_context *c, const value *key, const value *v,
   if (!v || (is_input ? !v->is_input : !v->is_output)) return refuse_pair(c, key, "the value of this layer is missing beside its key");
   if (key->type != v->type || !npuc_same_shape(key, v) || key->shape.rank != 4 || !npuc_edit_is_static(key))
     return refuse_pair(c, key, "key and value must have one type and one static shape [B, H, S, D]");
-  if (is_input ? key->is_output || v->is_output : key->is_input || v->is_input) return refuse_pair(c, key, "it is an input and an output too");
+  if (is_input ? key->is_output || v->is_output : key->is_input || v->is_input)
+    return refuse_pair(c, key, "it is an input and an output too");
   return NPUC_OK;
 }
 
 static value *half(graph *g, value *both, const char *name, int64_t from, int64_t to) {
   int64_t axis = 1;
-  value *inputs[] = {both, npuc_graph_constant_ints(g, "kv_begin", DTYPE_I64, &from, 1), npuc_graph_constant_ints(g, "kv_end", DTYPE_I64, &to, 1),
-                     npuc_graph_constant_ints(g, "kv_axis", DTYPE_I64, &axis, 1)};
+  value *inputs[] = {both, npuc_graph_constant_ints(g, "kv_begin", DTYPE_I64, &from, 1),
+                     npuc_graph_constant_ints(g, "kv_end", DTYPE_I64, &to, 1), npuc_graph_constant_ints(g, "kv_axis", DTYPE_I64, &axis, 1)};
   value *y = npuc_graph_insert_node(g, g->first, npuc_op(OP_SLICE), name, inputs, 4, 1, NULL)->outputs[0];
   y->type = both->type;
   return y;

@@ -105,8 +105,10 @@ static void equal_bits(tensor *a, tensor *b) {
 }
 
 static const char cache[] =
-    "g (float[1,2,3,1] \"past_key_values.0.key\", float[1,2,3,1] \"past_key_values.0.value\", float[1] x) => (float[1,2,3,1] \"present.0.key\", float[1,2,3,1] "
-    "\"present.0.value\") { \"present.0.key\" = Mul (\"past_key_values.0.key\", x) \"present.0.value\" = Add (\"past_key_values.0.value\", x) }";
+    "g (float[1,2,3,1] \"past_key_values.0.key\", float[1,2,3,1] \"past_key_values.0.value\", float[1] x) => (float[1,2,3,1] "
+    "\"present.0.key\", float[1,2,3,1] "
+    "\"present.0.value\") { \"present.0.key\" = Mul (\"past_key_values.0.key\", x) \"present.0.value\" = Add (\"past_key_values.0.value\", "
+    "x) }";
 
 static void key_and_value_share_a_port(void **state) {
   (void)state;
@@ -126,17 +128,24 @@ static void key_and_value_share_a_port(void **state) {
   }
   npuc_tensor_release(&y);
   finish(&f);
-  refused("g (float[1,2,3,1] \"past_key_values.0.key\") => (float[1,2,3,1] y) { y = Neg (\"past_key_values.0.key\") }", "combine-kv-io-tensors", "missing");
-  refused("g (float[1,2,3,1] \"past_key_values.0.key\", float[1,2,4,1] \"past_key_values.0.value\") => (float[1,2,3,1] y, float[1,2,4,1] z) { y = Neg "
-          "(\"past_key_values.0.key\") z = Neg (\"past_key_values.0.value\") }",
-          "combine-kv-io-tensors", "one static shape");
+  refused("g (float[1,2,3,1] \"past_key_values.0.key\") => (float[1,2,3,1] y) { y = Neg (\"past_key_values.0.key\") }",
+          "combine-kv-io-tensors", "missing");
+  refused(
+      "g (float[1,2,3,1] \"past_key_values.0.key\", float[1,2,4,1] \"past_key_values.0.value\") => (float[1,2,3,1] y, float[1,2,4,1] z) { "
+      "y = Neg "
+      "(\"past_key_values.0.key\") z = Neg (\"past_key_values.0.value\") }",
+      "combine-kv-io-tensors", "one static shape");
   finds_nothing(cache, "combine-kv-io-tensors:past=past,present=now");
 }
 
 static void keys_are_turned_once(void **state) {
   (void)state;
-  static const char encoder[] = "g (float[1,2,3,4] x) => (float[1,3,2,4] \"present.0.encoder.key\") { \"present.0.encoder.key\" = Transpose <perm = [0, 2, 1, 3]> (x) }";
-  static const char decoder[] = "g (float[1,3,2,4] \"past.0.encoder.key\") => (float[1,3,4,2] y) { t = Transpose <perm = [0, 1, 3, 2]> (\"past.0.encoder.key\") y = Neg (t) }";
+  static const char encoder[] =
+      "g (float[1,2,3,4] x) => (float[1,3,2,4] \"present.0.encoder.key\") { \"present.0.encoder.key\" = Transpose <perm = [0, 2, 1, 3]> "
+      "(x) }";
+  static const char decoder[] =
+      "g (float[1,3,2,4] \"past.0.encoder.key\") => (float[1,3,4,2] y) { t = Transpose <perm = [0, 1, 3, 2]> (\"past.0.encoder.key\") y = "
+      "Neg (t) }";
   fixture f = edited(encoder, "RetargetCrossAttnKeyLayout"), h = edited(decoder, "RetargetCrossAttnKeyLayout");
   npuc_test_type_is(f.m->graphs[0], "present.0.encoder.key", "float[1,3,4,2]");
   npuc_test_type_is(h.m->graphs[0], "past.0.encoder.key", "float[1,3,4,2]");
@@ -147,17 +156,20 @@ static void keys_are_turned_once(void **state) {
   equal_bits(&old, &now);
   finish(&f);
   finish(&h);
-  finds_nothing("g (float[1,2,3,4] x) => (float[1,4,3,2] \"a.encoder.key\") { \"a.encoder.key\" = Transpose <perm = [0, 3, 2, 1]> (x) }", "retarget-cross-attn-key-layout");
+  finds_nothing("g (float[1,2,3,4] x) => (float[1,4,3,2] \"a.encoder.key\") { \"a.encoder.key\" = Transpose <perm = [0, 3, 2, 1]> (x) }",
+                "retarget-cross-attn-key-layout");
 }
 
 static const char embedding[] =
-    "g (int64[1,2] ids, float[2] b) => (float[1,2,2] y) <float[3,2] table = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}> { e = Gather (table, ids) y = Add (e, b) }";
+    "g (int64[1,2] ids, float[2] b) => (float[1,2,2] y) <float[3,2] table = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}> { e = Gather (table, ids) y = "
+    "Add (e, b) }";
 
 static void a_table_becomes_an_input(void **state) {
   (void)state;
   fixture f = edited(embedding, "extract-constant-lut");
   assert_int_equal(f.status, NPUC_OK);
-  npuc_test_graph_is(f.m->graphs[0], "g (float[1,2,2] inputs_embeds, float[2] b) => (float[1,2,2] y)\n{\n   y = Add (inputs_embeds, b)\n}\n");
+  npuc_test_graph_is(f.m->graphs[0],
+                     "g (float[1,2,2] inputs_embeds, float[2] b) => (float[1,2,2] y)\n{\n   y = Add (inputs_embeds, b)\n}\n");
   assert_string_equal(f.table_name, "token_embeddings.npy");
   tensor ids = counting(f.before->graphs[0]->inputs[0], 1.0), rows = counting(f.m->graphs[0]->inputs[0], 0.0); /* tokens 1 and 2 */
   for (int i = 0; i < 4; i++) npuc_tensor_set(&rows, i, npuc_tensor_get(&f.table, 2 + i));
@@ -166,13 +178,16 @@ static void a_table_becomes_an_input(void **state) {
   equal_bits(&old, &now);
   finish(&f);
   finds_nothing(embedding, "extract-constant-lut:lut_shape=4,2");
-  refused("g (int64[1] i, int64[1] j) => (float[1,2] y, float[1,2] z) <float[3,2] a = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, float[1,2] b = {1.0, 2.0}> { y0 = "
-          "Gather (a, i) y = Neg (y0) z0 = Gather (b, j) z = Neg (z0) }",
-          "extract-constant-lut", "two lookups");
+  refused(
+      "g (int64[1] i, int64[1] j) => (float[1,2] y, float[1,2] z) <float[3,2] a = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, float[1,2] b = {1.0, "
+      "2.0}> { y0 = "
+      "Gather (a, i) y = Neg (y0) z0 = Gather (b, j) z = Neg (z0) }",
+      "extract-constant-lut", "two lookups");
 }
 
 static const char language[] =
-    "g (float[1,2] x) => (float[1,3] logits, float[1,2] state) <float[2,3] w = {1.0, -2.0, 3.0, 4.0, 5.0, -6.0}, float[3] b = {0.5, 0.25, 0.125}> "
+    "g (float[1,2] x) => (float[1,3] logits, float[1,2] state) <float[2,3] w = {1.0, -2.0, 3.0, 4.0, 5.0, -6.0}, float[3] b = {0.5, 0.25, "
+    "0.125}> "
     "{ h = Tanh (x) p = MatMul (h, w) logits = Add (p, b) state = Neg (h) }";
 
 static void the_head_stands_apart(void **state) {
@@ -180,8 +195,9 @@ static void the_head_stands_apart(void **state) {
   fixture f = edited(language, "split-lm-head");
   assert_int_equal(f.status, NPUC_OK);
   assert_non_null(f.part);
-  npuc_test_graph_is(f.m->graphs[0], "g (float[1,2] x) => (float[1,2] last_hidden_states, float[1,2] state)\n{\n   [h] last_hidden_states = Tanh (x)\n"
-                                     "   state = Neg (last_hidden_states)\n}\n");
+  npuc_test_graph_is(f.m->graphs[0],
+                     "g (float[1,2] x) => (float[1,2] last_hidden_states, float[1,2] state)\n{\n   [h] last_hidden_states = Tanh (x)\n"
+                     "   state = Neg (last_hidden_states)\n}\n");
   assert_string_equal(f.part->graphs[0]->inputs[0]->name, "last_hidden_states");
   assert_string_equal(f.part->graphs[0]->outputs[0]->name, "logits");
   tensor x = counting(f.before->graphs[0]->inputs[0], 0.3), x2 = counting(f.before->graphs[0]->inputs[0], 0.3);
@@ -189,11 +205,13 @@ static void the_head_stands_apart(void **state) {
   equal_bits(&old, &now);
   finish(&f);
   finds_nothing(language, "split-lm-head:output=scores");
-  refused("g (float[1,2] x) => (float[1,2] logits) <float[2,2] w = {1.0, 2.0, 3.0, 4.0}> { logits = MatMul (x, w) }", "split-lm-head", "port already");
+  refused("g (float[1,2] x) => (float[1,2] logits) <float[2,2] w = {1.0, 2.0, 3.0, 4.0}> { logits = MatMul (x, w) }", "split-lm-head",
+          "port already");
 }
 
 static const char plain[] =
-    "g (float[1,2] x) => (float[1,4] logits) <float[4,2] w = {1.0, -2.0, 3.0, 4.0, 5.0, -6.0, 7.0, 8.0}, float[4] b = {0.5, 0.25, 0.125, 2.0}> { logits = Gemm "
+    "g (float[1,2] x) => (float[1,4] logits) <float[4,2] w = {1.0, -2.0, 3.0, 4.0, 5.0, -6.0, 7.0, 8.0}, float[4] b = {0.5, 0.25, 0.125, "
+    "2.0}> { logits = Gemm "
     "<transB = 1> (x, w, b) }";
 
 static void the_head_keeps_some_tokens(void **state) {
@@ -202,7 +220,8 @@ static void the_head_keeps_some_tokens(void **state) {
   assert_int_equal(f.status, NPUC_OK);
   npuc_test_type_is(f.m->graphs[0], "logits", "float[1,2]");
   assert_string_equal(f.table_name, "token_id_lut.npy");
-  tensor x = counting(f.m->graphs[0]->inputs[0], 0.5), x2 = counting(f.m->graphs[0]->inputs[0], 0.5), x3 = counting(f.m->graphs[0]->inputs[0], 0.5);
+  tensor x = counting(f.m->graphs[0]->inputs[0], 0.5), x2 = counting(f.m->graphs[0]->inputs[0], 0.5),
+         x3 = counting(f.m->graphs[0]->inputs[0], 0.5);
   tensor old = run(f.before, &x, 0), now = run(f.m, &x2, 0), best = run(f.m, &x3, 1);
   for (int i = 0; i < 2; i++) assert_true(npuc_tensor_get(&now, i) == npuc_tensor_get(&old, npuc_tensor_get_int(&f.table, i)));
   assert_int_equal(npuc_tensor_get_int(&best, 0), npuc_tensor_get(&now, 0) >= npuc_tensor_get(&now, 1) ? 0 : 1);
@@ -217,8 +236,9 @@ static void the_head_keeps_some_tokens(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(key_and_value_share_a_port), cmocka_unit_test(keys_are_turned_once),       cmocka_unit_test(a_table_becomes_an_input),
-      cmocka_unit_test(the_head_stands_apart),      cmocka_unit_test(the_head_keeps_some_tokens),
+      cmocka_unit_test(key_and_value_share_a_port), cmocka_unit_test(keys_are_turned_once),
+      cmocka_unit_test(a_table_becomes_an_input),   cmocka_unit_test(the_head_stands_apart),
+      cmocka_unit_test(the_head_keeps_some_tokens),
   };
   return cmocka_run_group_tests_name("passes/edit_ports", tests, NULL, NULL);
 }

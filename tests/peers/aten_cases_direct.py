@@ -36,7 +36,21 @@ def direct():
         case(name, layer, x)
         case(f"{name}, another", layer, x, other=lambda x, layer=layer: layer(x + 0.1))
     case("lstm with a projection", torch.nn.LSTM(4, 5, proj_size=3), x, refused="E0336")
-    case("complex result", lambda x: torch.fft.rfft(x), x, refused="E0336")
+    for norm in ("backward", "ortho", "forward"):
+        case(f"fft2 {norm}", lambda x, m=norm: (torch.fft.fft2(x, norm=m).real, torch.fft.fft2(x, norm=m).imag), x)
+        case(f"fft, rfft {norm}", lambda x, m=norm: (torch.fft.fft(x, dim=1, norm=m).abs(), torch.view_as_real(torch.fft.rfft(x, norm=m)), torch.view_as_real(torch.fft.rfft2(x, norm=m))), x)
+        case(f"ifft {norm}", lambda x, m=norm: (torch.fft.ifft(x, norm=m).imag, torch.fft.ifft2(torch.fft.fft2(x, norm=m), norm=m).real,
+                                                torch.fft.ifftn(torch.complex(x, x * 2), norm=m).imag), x)
+    case("_fft_r2c", lambda x: (torch.view_as_real(aten._fft_r2c(x, [2], 0, True)), torch.view_as_real(aten._fft_r2c(x, [1, 2], 1, False))), x)
+    case("fftn, as FNet has it", lambda x: torch.fft.fftn(x, dim=(1, 2)).real, x)
+    case("fftn of all axes", lambda x: (torch.fft.fftn(x).real, torch.fft.rfftn(x).abs()), x)
+    case("fft2, not its real part", lambda x: torch.fft.fft2(x).real, x, other=lambda x: torch.fft.fft2(x).imag)
+    case("view_as_complex", lambda x: torch.fft.fft(torch.view_as_complex(x)).real, real(3, 5, 2))
+    case("real of a real tensor", lambda x: torch.real(x) + 1, x)
+    case("fft of another length", lambda x: torch.fft.fft(x, n=8).real, x, refused="E0336")
+    case("complex result", lambda x: torch.fft.rfft(x), x, refused="E0334")
+    case("complex arithmetic", lambda x: (torch.fft.rfft(x) + 1).real, x, refused="E0334")
+    case("irfft", lambda x: torch.fft.irfft(torch.fft.rfft(x)), x, refused="E0336")
     case("random", lambda x: x + torch.randn(4), x, refused="E0336")
 
 

@@ -165,7 +165,7 @@ def told(r):
 
 
 def compare(got, want):
-    want = want.detach()
+    want = want.detach().resolve_conj().resolve_neg()
     want = (torch.view_as_real(want) if want.is_complex() else want).numpy()
     if got.shape != want.shape or got.dtype != want.dtype:
         return f"{got.dtype}{list(got.shape)} instead of {want.dtype}{list(want.shape)}"
@@ -177,7 +177,7 @@ def compare(got, want):
 
 def ulps(got, want):
     """The largest difference in units of the last place of torch's value; a value below a thousandth of the tensor's largest counts as if it were that."""
-    want = want.detach()
+    want = want.detach().resolve_conj().resolve_neg()
     want = (torch.view_as_real(want) if want.is_complex() else want).numpy()
     if want.dtype.kind != "f" or want.size == 0:
         return None

@@ -45,6 +45,11 @@ static json_t *find(pt2_node *n, const char *name, const char **out_kind) {
 static bool is(const char *kind, const char *wanted) { return strcmp(kind, wanted) == 0; }
 
 static npuc_status wrong_kind(pt2_node *n, const char *name, const char *kind, const char *wanted) {
+  const char *given = json_string_value(json_object_get(npuc_pt2_raw(n, name), "name"));
+  const pt2_binding *b = given ? npuc_map_get(n->s->bindings, given) : NULL;
+  if (b && b->kind == PT2_COMPLEX)
+    return npuc_pt2_fail(n, NPUC_DIAG_E0334, name,
+                         "the tensor is complex, which npuc computes for Fourier transforms and the parts of their results only");
   return npuc_pt2_fail(n, NPUC_DIAG_E0335, name, "the argument is %s; %s wanted", kind[0] ? kind : "missing", wanted);
 }
 

@@ -14,6 +14,13 @@ pt2_view npuc_pt2_slice_view(int64_t axis, pt2_int start, pt2_int end, int64_t s
 npuc_status npuc_pt2_slice_args(pt2_node *n, const value *x, pt2_view *out_view) NPUC_MUST_USE;
 npuc_status npuc_pt2_select_view(pt2_node *n, int64_t axis, pt2_int index, pt2_view *out_view) NPUC_MUST_USE;
 
+/* -- aten_fourier.c -- */
+bool npuc_pt2_is_complex(pt2_node *n, const char *name);
+npuc_status npuc_pt2_complex_abs(pt2_node *n) NPUC_MUST_USE;
+/* Of conversions: whether the argument dtype is complex64; a float32 tensor with imaginary parts of zero. */
+bool npuc_pt2_becomes_complex(pt2_node *n);
+npuc_status npuc_pt2_to_complex(pt2_node *n) NPUC_MUST_USE;
+
 /* -- aten_mask.c -- */
 /* x[mask]: the elements (behind the mask's axes: the parts) where it is true. */
 npuc_status npuc_pt2_choose(pt2_node *n, value *x, value *mask, value **out) NPUC_MUST_USE;

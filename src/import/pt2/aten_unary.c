@@ -16,6 +16,7 @@ static value *number(pt2_node *n, const value *like, double v) { return npuc_pt2
 
 npuc_status npuc_aten_unary(pt2_node *n) {
   value *x, *y;
+  if (strcmp(n->onnx, "Abs") == 0 && npuc_pt2_is_complex(n, "self")) return npuc_pt2_complex_abs(n);
   NPUC_TRY(operand(n, &x));
   NPUC_TRY(npuc_pt2_unary(n, n->onnx, x, &y));
   return npuc_pt2_result(n, y);

@@ -702,6 +702,7 @@ static npuc_status convert(pt2_node *n, dtype type, bool copy) {
 }
 
 npuc_status npuc_aten_to(pt2_node *n) {
+  if (npuc_pt2_becomes_complex(n)) return npuc_pt2_to_complex(n);
   dtype type;
   bool copy;
   NPUC_TRY(npuc_pt2_dtype_arg(n, "dtype", &type));

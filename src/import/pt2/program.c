@@ -327,6 +327,8 @@ static npuc_status read_binding(pt2_source *s, const char *name, value **out) {
   *out = NULL;
   if (!b && json_object_get(s->metas, name ? name : "")) /* of a node that inference gives fewer results, such as a pool's indices */
     return npuc_fail(s->d, NPUC_DIAG_E0336, &place, "this output of the program is a result that npuc does not compute");
+  if (b && b->kind == PT2_COMPLEX)
+    return npuc_fail(s->d, NPUC_DIAG_E0334, &place, "an output of the program is complex; give its parts (torch.view_as_real)");
   if (!b || b->kind == PT2_LIST || b->kind == PT2_NOTHING)
     return npuc_fail(s->d, NPUC_DIAG_E0332, &place, "an output of the program is defined nowhere");
   pt2_node reading = {.s = s, .name = name, .target = "output"};

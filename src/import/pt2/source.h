@@ -37,7 +37,8 @@ typedef struct pt2_meta {
   shape shape; /* numbers and symbols */
 } pt2_meta;
 
-typedef enum pt2_kind { PT2_NOTHING, PT2_TENSOR, PT2_INT, PT2_LIST } pt2_kind;
+/* PT2_COMPLEX: the tensor has one more axis, (real part, imaginary part): aten_fourier.c */
+typedef enum pt2_kind { PT2_NOTHING, PT2_TENSOR, PT2_INT, PT2_LIST, PT2_COMPLEX } pt2_kind;
 typedef struct pt2_binding {
   pt2_kind kind;
   pt2_tensor *tensor;

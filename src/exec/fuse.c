@@ -81,7 +81,8 @@ static bool is_product(const node *n, int32_t operand) { return node_is(n, OP_MA
 /* All readers of the Transpose are products that can do without it. */
 static void fuse_weight(const fact *facts, const node *transpose, fusion *fusions) {
   const value *w = transpose->inputs[0], *turned = transpose->outputs[0];
-  if (!w->constant || w->is_input || w->constant->type != DTYPE_F32 || turned->is_output || facts[turned->id].constant || !swaps_last(transpose))
+  if (!w->constant || w->is_input || w->constant->type != DTYPE_F32 || turned->is_output || facts[turned->id].constant ||
+      !swaps_last(transpose))
     return;
   for (size_t i = 0; i < turned->n_uses; i++)
     if (!is_product(turned->uses[i].user, turned->uses[i].index)) return;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stage 0: what the source model answers, before npuc changed anything. The first 16 samples of --eval, else --calib, else seeded random ones, and the model's outputs:
- * every later gate stands on them. */
+ * every later gate stands on them.
+ *
+ * A run reads every weight and visits every node. Where 16 runs would read more than a budget of 1 GiB (a node counts as 4 KiB), the samples are fewer, two at least, and
+ * a note says so. The number follows from the graph alone, never from a clock. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +12,30 @@
 #include "ir/decoder_form.h"
 #include "stages/stages.h"
 
-enum { BASELINE_SAMPLES = 16 };
+enum { BASELINE_SAMPLES = 16, LEAST_SAMPLES = 2, NODE_BYTES = 4096 };
+static const size_t run_budget = (size_t)1 << 30; /* bytes that all samples together may read */
+
+static size_t bytes_of_run(const graph *g) {
+  size_t bytes = g->n_nodes * NODE_BYTES, at = 0;
+  void *item;
+  while (npuc_map_next(g->values, &at, NULL, &item)) {
+    const value *v = item;
+    if (v->constant && v->n_uses) bytes += v->constant->bytes;
+  }
+  return bytes;
+}
+
+/* Of `n` that there are. */
+static size_t affordable_samples(stage_work *w, const graph *g, size_t n) {
+  size_t bytes = bytes_of_run(g), affordable = bytes ? run_budget / bytes : BASELINE_SAMPLES;
+  if (n > BASELINE_SAMPLES) n = BASELINE_SAMPLES;
+  if (affordable < LEAST_SAMPLES) affordable = LEAST_SAMPLES;
+  if (n <= affordable) return n;
+  npuc_note(w->b->diag, NPUC_DIAG_E0934, &(diag_place){.file = w->b->options.model},
+            "gates run %zu samples in place of %zu: one reads %zu MiB of weights and nodes", affordable, n, bytes >> 20);
+  json_object_set_new(w->gate, "samples_left_out", json_integer((json_int_t)(n - affordable)));
+  return affordable;
+}
 
 /* Ports' names may hold anything; files are named by the characters that every file system takes, and not by more than it takes. */
 static const char *port_file(build *b, const char *folder, const char *kind, const char *name) {
@@ -174,11 +200,12 @@ npuc_status npuc_baseline_write(stage_work *w, const char *folder, const char *k
 
 static npuc_status make(stage_work *w, runner *r, recording *rec, dataset *data) {
   build *b = w->b;
-  size_t n = npuc_dataset_count(data);
-  rec->n_samples = n < BASELINE_SAMPLES ? n : BASELINE_SAMPLES;
+  rec->n_samples = affordable_samples(w, rec->graph, npuc_dataset_count(data));
   NPUC_TRY(npuc_dataset_check(data, b->diag, rec->n_samples));
+  size_t repeated = json_object_get(w->gate, "samples_left_out") ? 1 : rec->n_samples; /* of those that are affordable */
   for (rec->run = 0; rec->run < 2; rec->run++)
-    NPUC_TRY(npuc_runner_run(r, b->diag, b->progress, "baseline", 0, rec->n_samples, npuc_sample_of_dataset, data, record, rec));
+    NPUC_TRY(npuc_runner_run(r, b->diag, b->progress, "baseline", 0, rec->run ? repeated : rec->n_samples, npuc_sample_of_dataset, data,
+                             record, rec));
   NPUC_TRY(check(w, rec));
   NPUC_TRY(npuc_baseline_write(w, "0-baseline", "inputs", rec->graph->inputs, rec->inputs, rec->graph->n_inputs));
   return npuc_baseline_write(w, "0-baseline", "outputs", rec->graph->outputs, rec->outputs, rec->graph->n_outputs);

@@ -76,7 +76,8 @@ typedef struct build {
   uint64_t seed;
   json_t *manifest;
   build_options options;
-  int lock; /* file descriptor of OUT/.lock */
+  int lock;               /* file descriptor of OUT/.lock */
+  size_t reference_above; /* constants in source files of more bytes stay there; SIZE_MAX: all weights go into the pool */
   pass_controls controls;
   /* For tests of the gates, NULL otherwise: may damage what a stage made (the module before it is written; for stage build NULL and the artifact's path). */
   npuc_status (*tamper)(void *user, stage_id s, module *m, const char *path);
@@ -121,7 +122,9 @@ npuc_status npuc_build_save(build *b) NPUC_MUST_USE;
 npuc_status npuc_build_options_save(build *b) NPUC_MUST_USE;
 
 /* -- writing models -- */
-/* ONNX with constants in OUT/weights. */
+/* Whether a written model refers to the constant where it is. */
+bool npuc_build_stays_in_source(const build *b, const tensor *t);
+/* ONNX with constants in OUT/weights, or where they are. */
 npuc_status npuc_build_write_model(build *b, const module *m, const char *path) NPUC_MUST_USE;
 /* The same without a build: constants in FOLDER/weights, the model in FOLDER itself. */
 npuc_status npuc_pool_write_model(diag *d, arena *a, const char *folder, const module *m, const char *path) NPUC_MUST_USE;

@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "formats/json.h"
 #include "import/onnx/onnx.h"
+#include "import/onnx/reference.h"
 #include "npuc/library.h"
 #include "stages/build.h"
 
@@ -146,7 +147,12 @@ npuc_status npuc_build_open(diag *d, arena *a, const char *path, bool create, bu
   build *b = NPUC_NEW(a, build);
   size_t n = strlen(path);
   while (n > 1 && path[n - 1] == '/') n--;
-  *b = (build){.path = npuc_arena_strn(a, path, n), .arena = a, .diag = d, .lock = -1, .controls = {.limit = -1}};
+  *b = (build){.path = npuc_arena_strn(a, path, n),
+               .arena = a,
+               .diag = d,
+               .lock = -1,
+               .reference_above = ONNX_LARGE_BYTES,
+               .controls = {.limit = -1}};
   npuc_status status = claim_folder(b, create);
   if (status == NPUC_OK) status = take_lock(b);
   if (status == NPUC_OK) status = load_manifest(b);
@@ -161,7 +167,8 @@ npuc_status npuc_build_open(diag *d, arena *a, const char *path, bool create, bu
 
 npuc_status npuc_build_look(diag *d, arena *a, const char *path, build **out_build) {
   build *b = NPUC_NEW(a, build);
-  *b = (build){.path = npuc_arena_str(a, path), .arena = a, .diag = d, .lock = -1, .controls = {.limit = -1}};
+  *b = (build){
+      .path = npuc_arena_str(a, path), .arena = a, .diag = d, .lock = -1, .reference_above = ONNX_LARGE_BYTES, .controls = {.limit = -1}};
   *out_build = NULL;
   if (!npuc_path_exists(npuc_path_join(a, path, "manifest.json"))) {
     bool file = npuc_path_exists(path) && !npuc_path_is_dir(path);
@@ -288,6 +295,8 @@ static bool has_weights(const build *b, const char *path) {
   npuc_onnx_locations(b->arena, npuc_file_bytes(file), npuc_file_size(file), locations);
   npuc_file_release(file);
   while (npuc_map_next(locations, &at, &where, &item)) {
+    if (strncmp(where, ONNX_REFERENCE, sizeof ONNX_REFERENCE - 1) == 0)
+      continue; /* a part of the stage's key, and checked when it is read */
     if (!npuc_path_exists(npuc_path_join(b->arena, b->path, where))) return false;
   }
   return true;

@@ -146,7 +146,7 @@ static npuc_status target_identity(identity *id, const char *name, const char **
 
 /* The key, and in *out_inputs what it was made of: the manifest shows why a stage ran again. `cut`: this command's cut of the passes is meant for the stage;
  * a stage that others stand on is wanted whole. */
-static npuc_status stage_key(build *b, stage_id s, const char *target, bool cut, const char **out_key, const char **out_inputs) {
+npuc_status npuc_stage_key(build *b, stage_id s, const char *target, bool cut, const char **out_key, const char **out_inputs) {
   const build_options *o = &b->options;
   arena *a = b->arena;
   identity id = {.b = b, .arena = a};
@@ -194,7 +194,7 @@ static npuc_status stage_key(build *b, stage_id s, const char *target, bool cut,
 static npuc_status needs(build *b, stage_id s, const char *target) {
   for (int k = 0; k < (int)s; k++) {
     const char *t = npuc_stage_per_target((stage_id)k) ? target : NULL, *key, *inputs;
-    NPUC_TRY(stage_key(b, (stage_id)k, t, false, &key, &inputs));
+    NPUC_TRY(npuc_stage_key(b, (stage_id)k, t, false, &key, &inputs));
     if (npuc_build_holds(b, (stage_id)k, t, key)) continue;
     bool recorded = npuc_build_record(b, (stage_id)k, t) != NULL;
     npuc_status status =
@@ -221,7 +221,7 @@ static const char *module_json_path(const build *b) { return npuc_path_join(b->a
 static npuc_status one_stage(build *b, stage_id s, const char *target, stage_listener *listener, void *user) {
   const char *key, *inputs;
   if (npuc_progress_cancelled(b->progress)) return npuc_fail(b->diag, NPUC_DIAG_E0005, NULL, "stopped before stage %s", npuc_stage_name(s));
-  NPUC_TRY(stage_key(b, s, target, true, &key, &inputs));
+  NPUC_TRY(npuc_stage_key(b, s, target, true, &key, &inputs));
   if (npuc_build_holds(b, s, target, key)) {
     json_t *record = npuc_build_record(b, s, target);
     if (listener) listener(user, s, target, "kept", json_real_value(json_object_get(record, "seconds")), json_object_get(record, "gate"));

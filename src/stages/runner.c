@@ -45,8 +45,10 @@ static npuc_status make_ports(diag *d, runner *r) {
   return NPUC_OK;
 }
 
+/* When first used: a decoder's caches are many megabytes a slot. */
 static npuc_status make_slot(diag *d, runner *r, slot *s) {
   size_t n = r->backend.n_inputs;
+  if (s->inputs) return NPUC_OK;
   s->floats = NPUC_NEW_ARRAY(r->arena, n, tensor);
   s->inputs = NPUC_NEW_ARRAY(r->arena, n, tensor);
   s->outputs = NPUC_NEW_ARRAY(r->arena, r->backend.n_outputs, tensor);
@@ -65,7 +67,6 @@ static npuc_status make_slot(diag *d, runner *r, slot *s) {
 
 static npuc_status fill_runner(diag *d, runner *r) {
   NPUC_TRY(make_ports(d, r));
-  for (size_t i = 0; i < r->n_slots; i++) NPUC_TRY(make_slot(d, r, &r->slots[i]));
   for (size_t i = 0; i < r->n_workers; i++) NPUC_TRY(r->backend.open(r->backend.model, d, &r->workers[i]));
   return NPUC_OK;
 }
@@ -195,6 +196,7 @@ npuc_status npuc_runner_run(runner *r, diag *d, const progress *p, const char *w
   for (size_t done = 0; done < count;) {
     if (npuc_progress_cancelled(p)) return npuc_fail(d, NPUC_DIAG_E0005, NULL, "%s was stopped", what);
     size_t n = count - done < r->n_slots ? count - done : r->n_slots;
+    for (size_t i = 0; i < n; i++) NPUC_TRY(make_slot(d, r, &r->slots[i]));
     work_round job = {.r = r, .d = d, .first = first + done, .sample = sample, .sample_user = sample_user};
     npuc_parallel_for(r->pool, n, 1, run_range, &job);
     for (size_t i = 0; i < n; i++) {

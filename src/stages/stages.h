@@ -37,6 +37,10 @@ typedef void stage_listener(void *user, stage_id s, const char *target, const ch
 
 /* Runs [from, to] for every target of the options; stages whose keys hold are kept. What is before `from` must hold (E0905). */
 npuc_status npuc_pipeline_run(build *b, stage_id from, stage_id to, stage_listener *listener, void *user) NPUC_MUST_USE;
+/* What a stage's result follows from, hashed, and in *out_inputs as a text: the manifest shows why a stage ran again. `cut`: with this command's cut of the passes. */
+npuc_status npuc_stage_key(build *b, stage_id s, const char *target, bool cut, const char **out_key, const char **out_inputs) NPUC_MUST_USE;
+/* Every stage model again with all weights inside OUT; E0905 when a stage does not hold. */
+npuc_status npuc_build_materialize(build *b) NPUC_MUST_USE;
 /* The next legal stage, STAGE_COUNT when all are done; *out_target as it applies. */
 stage_id npuc_pipeline_next(const build *b, const char **out_target);
 

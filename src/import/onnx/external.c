@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* External data: a location relative to the model's folder. A model file is untrusted, so a location may only name a file in or below that folder, also after
- * symbolic links are resolved: what ONNX's checker and ONNX Runtime demand too. */
+ * symbolic links are resolved: what ONNX's checker and ONNX Runtime demand too. The one other form is a reference of our own (reference.h). */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/onnx/reference.h"
 #include "import/onnx/source.h"
 
 static const char *problem_of(const char *where) {
@@ -40,15 +41,21 @@ static npuc_status check_inside(onnx_source *s, const diag_place *place, const c
   return status;
 }
 
-static npuc_status open_location(onnx_source *s, const diag_place *place, const char *where, blob **out_blob) {
-  *out_blob = npuc_map_get(s->external, where);
-  if (*out_blob) return NPUC_OK;
+static npuc_status map_location(onnx_source *s, const diag_place *place, const char *where, mapped_file **out_file) {
+  const char *reference = strncmp(where, ONNX_REFERENCE, sizeof ONNX_REFERENCE - 1) == 0 ? npuc_map_get(s->m->metadata, where) : NULL;
+  if (reference) return npuc_onnx_reference_map(s->d, place, reference, out_file);
   const char *problem = problem_of(where);
   if (problem) return npuc_fail(s->d, NPUC_DIAG_E0307, place, "external data '%s': %s", where, problem);
   char *path = npuc_path_join(s->scratch, s->folder, where);
   NPUC_TRY(check_inside(s, place, where, path));
+  return npuc_file_map(s->d, path, out_file);
+}
+
+static npuc_status open_location(onnx_source *s, const diag_place *place, const char *where, blob **out_blob) {
+  *out_blob = npuc_map_get(s->external, where);
+  if (*out_blob) return NPUC_OK;
   mapped_file *file;
-  NPUC_TRY(npuc_file_map(s->d, path, &file));
+  NPUC_TRY(map_location(s, place, where, &file));
   blob *b = npuc_blob_from_file(file);
   npuc_file_release(file);
   npuc_module_keep_blob(s->m, b);

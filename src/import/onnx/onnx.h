@@ -19,6 +19,8 @@ typedef struct onnx_weights {
   size_t min_bytes;
   /* Stores the bytes (or finds them stored) and gives a location relative to the written file and an offset. */
   npuc_status (*place)(void *user, diag *d, const tensor *t, const char **out_location, uint64_t *out_offset);
+  /* After every constant was placed: the texts of the references (reference.h) 0, 1, ... that `place` gave as locations, which the model's metadata must hold. NULL: none. */
+  const char *const *(*references)(void *user, size_t *out_count);
   void *user;
 } onnx_weights;
 

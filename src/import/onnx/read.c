@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "import/onnx/onnx.h"
+#include "import/onnx/reference.h"
 #include "import/onnx/source.h"
 
 const char *npuc_onnx_text(onnx_source *s, pb_reader *r, const pb_field *f) {
@@ -112,6 +113,15 @@ static npuc_status check_model(onnx_source *s, const model_record *m) {
   return NPUC_OK;
 }
 
+/* References are of the file, not of the model: the writer makes its own. */
+static void forget_references(onnx_source *s) {
+  for (size_t i = 0;; i++) {
+    const char *key = npuc_arena_printf(s->scratch, ONNX_REFERENCE "%zu", i);
+    if (!npuc_map_get(s->m->metadata, key)) return;
+    npuc_map_remove(s->m->metadata, key);
+  }
+}
+
 static npuc_status read_model(onnx_source *s) {
   pb_reader r = npuc_pb_open(npuc_blob_data(s->file), npuc_blob_size(s->file));
   model_record m = {0};
@@ -124,6 +134,7 @@ static npuc_status read_model(onnx_source *s) {
     npuc_map_remove(s->m->metadata, META_PRODUCER);
   }
   NPUC_TRY(npuc_onnx_graph(s, m.graph));
+  forget_references(s);
   NPUC_TRY(npuc_onnx_upgrade_inferred(s));
   NPUC_TRY(npuc_graph_infer(s->d, s->g));
   return npuc_module_verify(s->d, s->m, NULL);

@@ -3,9 +3,9 @@
  * another file. Every size is compared with the shape's before anything is taken. */
 #include <string.h>
 
-#include "import/onnx/source.h"
-
 #include "base/limit.h"
+#include "import/onnx/reference.h"
+#include "import/onnx/source.h"
 
 typedef struct tensor_record {
   const char *name;
@@ -286,13 +286,14 @@ static bool has_non_finite(const tensor *t) {
 
 void npuc_onnx_check_finite(onnx_source *s, const char *name, const tensor *t) {
   if (t->type != DTYPE_F32 && t->type != DTYPE_F16 && t->type != DTYPE_BF16 && t->type != DTYPE_F64) return;
-  if (npuc_tensor_elements(t) > 1 && has_non_finite(t)) { /* a lone infinity is a bound or a mask's filler */
+  const mapped_file *file;
+  size_t offset;
+  bool located = t->owner && npuc_blob_locate(t->owner, t->data, &file, &offset);
+  if (located && npuc_file_size(file) > ONNX_LARGE_BYTES) return; /* said by stage import (E0935) */
+  if (npuc_tensor_elements(t) > 1 && has_non_finite(t)) {         /* a lone infinity is a bound or a mask's filler */
     diag_place place = {.node = name};
     npuc_warn(s->d, NPUC_DIAG_E0308, &place, "the weights of '%s' hold NaN or infinity", name);
   }
-  const mapped_file *file;
-  size_t offset;
   /* Large weights were only looked through: their pages need not stay. */
-  if (t->owner && t->bytes >= (size_t)1 << 20 && npuc_blob_locate(t->owner, t->data, &file, &offset))
-    npuc_file_drop(file, offset, t->bytes);
+  if (located && t->bytes >= (size_t)1 << 20) npuc_file_drop(file, offset, t->bytes);
 }

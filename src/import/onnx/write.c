@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "import/onnx/onnx.h"
+#include "import/onnx/reference.h"
 #include "import/onnx/target.h"
 #include "tensor/reference.h"
 
@@ -274,6 +275,13 @@ static npuc_status emit_model(void *user, pb_writer *w) {
   void *text;
   while (npuc_map_next(t->m->metadata, &cursor, &key, &text)) npuc_onnx_put_entry(w, MODEL_METADATA, key, text);
   if (t->m->producer && strcmp(t->m->producer, "npuc") != 0) npuc_onnx_put_entry(w, MODEL_METADATA, META_PRODUCER, t->m->producer);
+  size_t n = 0;
+  const char *const *references = t->weights && t->weights->references ? t->weights->references(t->weights->user, &n) : NULL;
+  for (size_t i = 0; i < n; i++) {
+    char name[sizeof ONNX_REFERENCE + 24];
+    (void)snprintf(name, sizeof name, ONNX_REFERENCE "%zu", i);
+    npuc_onnx_put_entry(w, MODEL_METADATA, name, references[i]);
+  }
   npuc_onnx_put_functions(t, w);
   return NPUC_OK;
 }

@@ -211,8 +211,9 @@ static void weights_are_not_transposed(void **state) {
   to = put_weight(to, "float[130,140] w", w[0]);
   to = put_weight(to, ", float[140,130] v", w[1]);
   to = put_weight(to, ", float[130,140] u", w[2]);
-  sprintf(to, ">\n{\n wt = Transpose<perm=[1,0]>(w)\n h = MatMul(x, wt)\n vt = Transpose(v)\n g = MatMul(h, vt)\n"
-              " turned = Transpose(u)\n y = MatMul(g, turned)\n}\n");
+  sprintf(to,
+          ">\n{\n wt = Transpose<perm=[1,0]>(w)\n h = MatMul(x, wt)\n vt = Transpose(v)\n g = MatMul(h, vt)\n"
+          " turned = Transpose(u)\n y = MatMul(g, turned)\n}\n");
   fixture plain = make(text, (exec_options){0}, 2), kept = make(text, (exec_options){.keep_all = true}, 1);
   tensor x, y[2], z[2];
   assert_int_equal(npuc_tensor_create(NULL, DTYPE_F32, &(shape){.rank = 3, .dims = {2, 2, LONG}}, &x), NPUC_OK);
@@ -338,12 +339,9 @@ static void an_index_outside_is_named(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(a_second_run_allocates_nothing),
-                                     cmocka_unit_test(plans_by_dims),
-                                     cmocka_unit_test(weights_are_not_transposed),
-                                     cmocka_unit_test(observed_and_kept),
-                                     cmocka_unit_test(outputs_that_are_inputs),
-                                     cmocka_unit_test(wrong_inputs_are_named),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(a_second_run_allocates_nothing), cmocka_unit_test(plans_by_dims),
+                                     cmocka_unit_test(weights_are_not_transposed),     cmocka_unit_test(observed_and_kept),
+                                     cmocka_unit_test(outputs_that_are_inputs),        cmocka_unit_test(wrong_inputs_are_named),
                                      cmocka_unit_test(an_index_outside_is_named)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,13 +40,13 @@ def version(case):
     return onnx.defs.get_schema(case.op, case.model.opset_import[0].version).since_version
 
 
-# -- Attention in 16 bits --
+# -- Attention of one query behind a past --
 
-@difference("causal Attention of float16 behind a past", ("Attention",), "\"is_causal: [...] offset by the past's length\": ONNX Runtime's float16 kernel lets a query see every key; its float32 kernel does not.",
-            lambda case: kind(case) == "float16" and case.attributes.get("is_causal") == 1 and len(case.arguments) > 4 and case.arguments[4] is not None
-            and case.attributes.get("qk_matmul_output_mode") not in (1, 2))
-def causal_float16(case):
-    return widened(case)
+@difference("causal Attention of one query behind a past", ("Attention",), "The function body offsets the causal mask by the past's length alone, so that with several new keys the first query does not see the later ones; "
+            "ONNX Runtime lets a single query see every key.",
+            lambda case: case.attributes.get("is_causal") == 1 and len(case.arguments) > 4 and case.arguments[4] is not None and case.arguments[0].shape[-2] == 1)
+def causal_past(case):
+    return by_reference(case)
 
 
 # -- functions of one element --
@@ -445,7 +445,7 @@ REFUSALS = [
     Refusal(("Col2Im",), lambda case: "float" not in kind(case), "integers and booleans (NPUC-E0602)"),
     Refusal(("GridSample", "Upsample", "Unique"), lambda case: kind(case) == "bool", "booleans (NPUC-E0602)"),
     Refusal(("Pad", "Transpose", "TensorScatter"), lambda case: kind(case) in SMALL, "types below 8 bits (NPUC-E0602)"),
-    Refusal(("ConstantOfShape",), lambda case: case.arguments[0].size and any(a.name == "value" and a.t.data_type in (21, 22, 23, 25, 26) for a in case.model.graph.node[0].attribute),
+    Refusal(("ConstantOfShape",), lambda case: any((case.arguments[0].size or a.t.data_type not in (21, 22)) and a.name == "value" and a.t.data_type in (21, 22, 23, 25, 26) for a in case.model.graph.node[0].attribute),
             "types below 8 bits (NPUC-E0602)"),
     Refusal(("Erf",), lambda case: "float" not in kind(case), "integers, of which the specification does not say how the result is rounded (NPUC-E0442)"),
     Refusal(("Scan",), lambda case: version(case) == 8 and len(case.arguments) and case.model.graph.node[0].input[0] != "", "version 8 with sequence_lens (NPUC-E0311)"),

@@ -137,7 +137,7 @@ def case_bytes(case, outputs):
     parts = [field(1, case.name.encode()), field(2, case.model.SerializeToString())]
     parts += [field(3, tensor_bytes(a)) for a in case.inputs]
     parts += [field(4, tensor_bytes(a)) for a in outputs or []]
-    stated = {"Upsample": "Resize"}.get(case.op, case.op)
+    stated = {"Upsample": "Resize", "SequenceMap": "Exp"}.get(case.op, case.op)
     return field(1, b"".join([*parts, field(5, stated.encode())]))
 
 

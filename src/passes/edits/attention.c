@@ -44,12 +44,14 @@ static bool is_plain_attention(const match *m) {
   if (mask && (mask->type != n->inputs[0]->type || !npuc_edit_is_static(mask))) return false;
   if (!past != !operand(n, PAST_VALUE) || (past && !npuc_edit_is_static(past))) return false;
   if (mask && mask->shape.dims[mask->shape.rank - 1] != k.length + (past ? past->shape.dims[2] : 0)) return false;
-  return is_asked(m->parameters, "num_heads", q.count) && is_asked(m->parameters, "kv_heads", k.count) && is_asked(m->parameters, "head_dim", q.size);
+  return is_asked(m->parameters, "num_heads", q.count) && is_asked(m->parameters, "kv_heads", k.count) &&
+         is_asked(m->parameters, "head_dim", q.size);
 }
 
 static value *apart(rewriter *r, value *v, const heads *h) {
   if (v->shape.rank == 4) return v;
-  return npuc_edit_transpose(r, npuc_edit_reshape(r, v, (int64_t[]){h->batch, h->length, h->count, h->size}, 4), (int64_t[]){0, 2, 1, 3}, 4);
+  return npuc_edit_transpose(r, npuc_edit_reshape(r, v, (int64_t[]){h->batch, h->length, h->count, h->size}, 4), (int64_t[]){0, 2, 1, 3},
+                             4);
 }
 
 /* The past in front; the node's output for it, where there is one, is the result. */
@@ -85,7 +87,8 @@ static value *scores(rewriter *r, const match *m, value *q, value *k, const head
   const attention_attributes *a = NPUC_ATTRS(attention_attributes, m->root);
   dtype type = m->root->inputs[0]->type;
   double scale = a->scale != ABSENT_FLOAT ? (double)a->scale : 1.0 / sqrt((double)h->size);
-  value *s = MAKE(r, OP_MATMUL, MAKE(r, OP_MUL, q, npuc_edit_scalar(r, "scale", type, scale)), npuc_edit_transpose(r, k, (int64_t[]){0, 1, 3, 2}, 4));
+  value *s = MAKE(r, OP_MATMUL, MAKE(r, OP_MUL, q, npuc_edit_scalar(r, "scale", type, scale)),
+                  npuc_edit_transpose(r, k, (int64_t[]){0, 1, 3, 2}, 4));
   if (a->softcap > 0.0f) {
     value *cap = npuc_edit_scalar(r, "softcap", type, (double)a->softcap);
     s = MAKE(r, OP_MUL, MAKE(r, OP_TANH, MAKE(r, OP_DIV, s, cap)), cap);

@@ -62,7 +62,7 @@ static bool configure(machine *m, const instr *in) {
 
 static int nibble(const uint8_t *bytes, uint32_t index) { return index % 2 ? bytes[index / 2] >> 4 : bytes[index / 2] & 15; }
 
-static bool load_int4(machine *m, const instr *in, int32_t (*plane)[NPU_MAX_LANES]) {
+static bool load_int4(machine *m, const instr *in, int16_t (*plane)[NPU_MAX_LANES]) {
   uint32_t n = m->arch.n, rows = (uint32_t)in->f[NPU_LDW_rows], cols = (uint32_t)in->f[NPU_LDW_cols];
   uint64_t address = (uint64_t)in->f[NPU_LDW_addr];
   if (!sim_inside(address, (uint64_t)n / 2 * (1 + rows), m->arch.weight_buffer_bytes)) return sim_fault(m, "LDW leaves its memory");
@@ -72,7 +72,7 @@ static bool load_int4(machine *m, const instr *in, int32_t (*plane)[NPU_MAX_LANE
     for (uint32_t j = 0; j < cols; j++) {
       int scale = nibble(scales, j), value = nibble(line, j);
       if (scale == 0) return sim_fault(m, "LDW: a sub-scale is 0");
-      plane[i][j] = (value < 8 ? value : value - 16) * scale;
+      plane[i][j] = (int16_t)((value < 8 ? value : value - 16) * scale);
     }
   }
   return true;
@@ -81,7 +81,7 @@ static bool load_int4(machine *m, const instr *in, int32_t (*plane)[NPU_MAX_LANE
 static bool load_weights(machine *m, const instr *in) {
   uint32_t rows = (uint32_t)in->f[NPU_LDW_rows], cols = (uint32_t)in->f[NPU_LDW_cols];
   if (m->next_loaded) return sim_fault(m, "LDW: the next plane is loaded and was not taken");
-  int32_t(*plane)[NPU_MAX_LANES] = m->planes[1 - m->current];
+  int16_t(*plane)[NPU_MAX_LANES] = m->planes[1 - m->current];
   memset(plane, 0, sizeof m->planes[0]);
   m->next_loaded = true;
   if (rows == 0 || cols == 0) return true;
@@ -102,8 +102,8 @@ static bool load_weights(machine *m, const instr *in) {
   return true;
 }
 
-/* Operands of one output pixel: operand[j], 0 outside the image. */
-static bool read_operands(machine *m, int64_t base, int32_t x, int32_t y, int32_t *operand) {
+/* Operands of one output pixel: operand[j], 0 outside the image. 9 bits: a byte less the zero point, which is a byte too. */
+static bool read_operands(machine *m, int64_t base, int32_t x, int32_t y, int16_t *operand) {
   const geometry *g = &m->source;
   uint32_t n = m->arch.n;
   memset(operand, 0, n * sizeof *operand);
@@ -115,25 +115,25 @@ static bool read_operands(machine *m, int64_t base, int32_t x, int32_t y, int32_
     if (pixel >= 0 && pixel < g->width) {
       if (address + j < 0 || !sim_inside((uint64_t)(address + j), end - j, m->arch.scratchpad_bytes))
         return sim_fault(m, "MM reads outside the scratchpad");
-      for (uint32_t k = j; k < end; k++) operand[k] = sim_byte(g, m->sp[address + k]) - g->zp;
+      for (uint32_t k = j; k < end; k++) operand[k] = (int16_t)(sim_byte(g, m->sp[address + k]) - g->zp);
     }
     j = end;
   }
   return true;
 }
 
-/* acc[n] (+)= sum_j operand[j] * w[j][n]; unsigned arithmetic wraps as the accumulators do. Inlined with n a number, so that compilers unroll it. */
-static inline void multiply_lanes(uint32_t n, const int32_t *operand, int32_t (*w)[NPU_MAX_LANES], bool accumulate, int32_t *acc) {
+/* acc[n] (+)= sum_j operand[j] * w[j][n]; the sums wrap as the accumulators do, products of 16 bits do not. Inlined with n a number, so that compilers unroll it. */
+static inline void multiply_lanes(uint32_t n, const int16_t *operand, int16_t (*w)[NPU_MAX_LANES], bool accumulate, int32_t *acc) {
   uint32_t sums[NPU_MAX_LANES] = {0};
   if (accumulate) memcpy(sums, acc, n * sizeof *acc);
   for (uint32_t j = 0; j < n; j++) {
     if (operand[j] == 0) continue;
-    for (uint32_t k = 0; k < n; k++) sums[k] += (uint32_t)operand[j] * (uint32_t)w[j][k];
+    for (uint32_t k = 0; k < n; k++) sums[k] += (uint32_t)((int32_t)operand[j] * w[j][k]);
   }
   memcpy(acc, sums, n * sizeof *acc);
 }
 
-static void multiply_row(uint32_t n, const int32_t *operand, int32_t (*w)[NPU_MAX_LANES], bool accumulate, int32_t *acc) {
+static void multiply_row(uint32_t n, const int16_t *operand, int16_t (*w)[NPU_MAX_LANES], bool accumulate, int32_t *acc) {
   switch (n) {
     case 8:
       multiply_lanes(8, operand, w, accumulate, acc);
@@ -155,7 +155,7 @@ static bool multiply(machine *m, const instr *in) {
   }
   int32_t nx = (int32_t)in->f[NPU_MM_nx], ny = (int32_t)in->f[NPU_MM_ny], acc = (int32_t)in->f[NPU_MM_acc];
   if (nx * ny > 0 && m->source.pixel_pitch == 0) return sim_fault(m, "MM before any ACFG");
-  int32_t operand[NPU_MAX_LANES];
+  int16_t operand[NPU_MAX_LANES];
   for (int32_t iy = 0; iy < ny; iy++) {
     for (int32_t ix = 0; ix < nx; ix++) {
       int32_t x = (int32_t)in->f[NPU_MM_x0] + ix * m->source.stride_x, y = (int32_t)in->f[NPU_MM_y0] + iy * m->source.stride_y;

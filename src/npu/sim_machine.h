@@ -36,7 +36,7 @@ typedef struct machine {
   uint8_t *sp;                                     /* scratchpad */
   uint8_t *wb;                                     /* weight buffer */
   int32_t *acc;                                    /* [1024][N] */
-  int32_t planes[2][NPU_MAX_LANES][NPU_MAX_LANES]; /* [plane][k][n], widened once when loaded */
+  int16_t planes[2][NPU_MAX_LANES][NPU_MAX_LANES]; /* [plane][k][n], widened once when loaded: 8 bits, or 4 bits times a sub-scale */
   int current;                                     /* plane in use */
   bool next_loaded;                                /* an LDW since the last swap */
   row_entry rf[NPU_ROW_ENTRIES];

@@ -55,6 +55,37 @@ NPUC_TARGET_AVX2 void npuc_f32_histogram__avx2(const float *x, size_t n, float s
   npuc_f32_histogram__scalar(x + i, n - i, scale, bins);
 }
 
+static void count_bins(const int32_t *at, size_t n, uint64_t *bins) {
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    NPUC_UNROLL
+    for (size_t k = 0; k < 8; k++) bins[at[i + k]]++;
+  }
+  for (; i < n; i++) bins[at[i]]++;
+}
+
+/* The zeros are counted sixteen at a time, and only the bins of the others are looked up, from a list that they are pressed into. */
+NPUC_TARGET_AVX512 void npuc_f32_histogram__avx512(const float *x, size_t n, float scale, uint64_t *bins) {
+  enum { ROOM = 1024 };
+  int32_t at[ROOM + 16];
+  const __m512 factor = _mm512_set1_ps(scale);
+  size_t i = 0, held = 0, others = 0;
+  for (; i + 16 <= n; i += 16) {
+    __m512 v = _mm512_loadu_ps(x + i);
+    __mmask16 other = _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+    __m512i bin = _mm512_cvt_roundps_epi32(_mm512_mul_ps(v, factor), _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+    _mm512_storeu_si512(at + held, _mm512_maskz_compress_epi32(other, bin));
+    held += (size_t)__builtin_popcount(other);
+    if (held < ROOM) continue;
+    count_bins(at, held, bins);
+    others += held;
+    held = 0;
+  }
+  count_bins(at, held, bins);
+  bins[0] += i - (others + held);
+  npuc_f32_histogram__scalar(x + i, n - i, scale, bins);
+}
+
 NPUC_TARGET_AVX2 void npuc_f32_accumulate__avx2(const float *x, size_t n, double *sums) {
   size_t i = 0;
   for (; i + 4 <= n; i += 4) _mm256_storeu_pd(sums + i, _mm256_add_pd(_mm256_loadu_pd(sums + i), _mm256_cvtps_pd(_mm_loadu_ps(x + i))));

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import aten_ops
-from aten_ops import real, whole
+from aten_case import real, whole
 
 
 class Residual(nn.Module):
@@ -324,7 +324,7 @@ def main():
         for decompose in (False,) if options.get("refused") else (False, True):
             c = (name, model, inputs, options.get("refused"), options.get("dynamic"), options.get("sizes"), False, None)
             try:
-                wrong = aten_ops.check(args.npuc, args.work, c, decompose)
+                wrong = aten_ops.check(args.npuc, args.work, c, decompose, aten_ops.Seen())
             except Exception as e:  # torch could not export it
                 wrong = f"{type(e).__name__}: {str(e)[:200]}"
             counts["FAIL" if wrong else "ok"] += 1

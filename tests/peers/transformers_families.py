@@ -148,7 +148,7 @@ def outcome(npuc, work, family, extra=()):
     except Exception as e:  # this release of the package has it otherwise: the list above is wrong, not npuc
         return "not built", f"{type(e).__name__}: {str(e)[:160]}"
     try:
-        wrong = aten_ops.check(npuc, work, (family[0], Answer(network, names), values, None, False, None, False), False)
+        wrong = aten_ops.check(npuc, work, (family[0], Answer(network, names), values, None, False, None, False, None), False, aten_ops.Seen())
     except Exception as e:
         return "not exported", f"{type(e).__name__}: {str(e).splitlines()[0][:160] if str(e) else ''}"
     return ("wrong" if wrong and wrong.startswith(("linear", "values")) else "refused" if wrong and wrong.startswith("status") else "wrong" if wrong else "right"), wrong or ""

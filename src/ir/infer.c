@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ir/internal.h"
+#include "ir/eval/eval.h"
 
 enum { MAX_CONTENT = 64, MAX_EVALUATED_BYTES = 64 << 10 };
 
@@ -109,7 +110,7 @@ static void evaluate(arena *scratch, const node *n, const fact *const *inputs, f
     results[i].data = aligned(scratch, results[i].bytes);
   }
   eval_context c = {.node = n, .scratch = eval_scratch, .user = scratch};
-  if (n->op->eval(&c, in, out) != NPUC_OK) return;
+  if (npuc_eval_node(&c, in, out) != NPUC_OK) return;
   for (int32_t i = 0; i < n->n_outputs; i++) {
     if (n->outputs[i] && !outputs[i].constant) outputs[i].constant = &results[i];
   }

@@ -25,7 +25,7 @@ static bool is_commutative(const pattern_node *p) {
 static unsigned count_commutative(const pattern_node *p) {
   if (p->kind != PATTERN_NODE) return 0;
   unsigned n = is_commutative(p);
-  for (const pattern_node *i = p->inputs; i && i->kind != PATTERN_END; i++) n += count_commutative(i);
+  for (const pattern_node *i = p->inputs; i && is_operand(i); i++) n += count_commutative(i);
   return n;
 }
 

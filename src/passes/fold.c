@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "passes/internal.h"
+#include "ir/eval/eval.h"
 
 enum { MAX_GROWTH_BYTES = 16 << 20 };
 
@@ -55,7 +56,7 @@ static bool evaluate(pass_context *c, const node *n, tensor *out) {
     if (n->outputs[i] && npuc_tensor_create(NULL, n->outputs[i]->type, &n->outputs[i]->shape, &out[i]) != NPUC_OK) return false;
   }
   eval_context e = {.node = n, .scratch = eval_scratch, .user = c->scratch};
-  return n->op->eval(&e, in, results) == NPUC_OK;
+  return npuc_eval_node(&e, in, results) == NPUC_OK;
 }
 
 /* The constant takes the old value's name: the node that made it is about to go. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scales from the graph instead of from calibration. */
 #include "quant/given.h"
+#include "ir/eval/eval.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static npuc_status dequantize_constant(diag *d, arena *a, graph *g, node *n) {
   tensor real;
   NPUC_TRY(npuc_tensor_create(d, y->type, &y->shape, &real));
   eval_context context = {.d = d, .node = n, .scratch = scratch, .user = a};
-  npuc_status status = n->op->eval(&context, inputs, (tensor *[]){&real});
+  npuc_status status = npuc_eval_node(&context, inputs, (tensor *[]){&real});
   if (status == NPUC_OK) {
     npuc_value_replace(y, npuc_graph_add_constant(g, npuc_graph_unique_name(g, y->name), &real));
     npuc_graph_remove_node(g, n);

@@ -16,7 +16,7 @@ import torch
 import transformers as t
 
 import aten_ops
-from aten_ops import real, whole
+from aten_case import real, whole
 
 warnings.filterwarnings("ignore")
 t.logging.set_verbosity_error()

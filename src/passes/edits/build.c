@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "passes/edits/build.h"
+#include "ir/eval/eval.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -108,7 +109,7 @@ static bool run_node(const node *n, const tensor *const *in, int32_t wanted, are
     if (good && n->outputs[i] && npuc_tensor_create(NULL, n->outputs[i]->type, &n->outputs[i]->shape, &all[i]) != NPUC_OK) good = false;
   }
   eval_context e = {.node = n, .scratch = scratch_bytes, .user = scratch};
-  good = good && n->op->eval(&e, in, results) == NPUC_OK;
+  good = good && npuc_eval_node(&e, in, results) == NPUC_OK;
   for (int32_t i = 0; i < n->n_outputs; i++) {
     if (good && i == wanted) {
       *out = all[i];

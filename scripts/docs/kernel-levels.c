@@ -43,13 +43,9 @@ enum { SHOWN = sizeof shown / sizeof shown[0] };
 static const char *const evidence[CPU_LEVELS] = {
     [CPU_SCALAR] = "executed: `make test` compares it with the readable loops",
     [CPU_AVX2] = "executed: `make test` on a processor that has it",
-    [CPU_AVX512] =
-        "executed by `make test` where the processor has it; elsewhere compiled only (Bochs boots Linux with its registers, and was too "
-        "slow "
-        "to see the tests end)",
-    [CPU_AMX] =
-        "executed by `make test` where the processor has it; else the kernel's source runs on a model of the tile instructions "
-        "(`tests/unit/kernels/quads_test.c`), and the instructions themselves are compiled only",
+    [CPU_AVX512] = "executed by `make test` where the processor has it; elsewhere compiled only",
+    [CPU_AMX] = ("executed by `make test` where the processor has it; else the kernel's source runs on a model of the tile instructions "
+                 "(`tests/unit/kernels/quads_test.c`), and the instructions themselves are compiled only"),
     [CPU_NEON] = "emulated: `tests/extra/arm.sh` runs the tests and the demo network under qemu-user, as a Cortex-A53",
     [CPU_DOTPROD] = "emulated: the same as a Neoverse N1",
 };

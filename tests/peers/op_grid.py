@@ -46,6 +46,7 @@ def right_value(case, tally):
 
 def judge_all(cases, path):
     tally, judged, unjudged = collections.Counter(), [], collections.defaultdict(list)
+    pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)
     with open(path, "wb") as out:
         for case in cases:
             if (reason := refused(case)) is not None:

@@ -56,7 +56,7 @@ npuc_status npuc_eval_sequenceempty(const eval_context *c, const tensor *const *
 
 npuc_status npuc_eval_sequenceinsert(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
   const tensor *s = inputs[0];
-  int64_t n = npuc_tensor_elements(s), at;
+  int64_t n = npuc_tensor_elements(s), at = 0;
   NPUC_TRY(position(c, eval_input(c, inputs, 2), n, n + 1, n, &at));
   NPUC_TRY(allocate_list(c, outputs, 0, n + 1));
   copy_references(outputs[0], 0, s, 0, at);
@@ -66,7 +66,7 @@ npuc_status npuc_eval_sequenceinsert(const eval_context *c, const tensor *const 
 
 npuc_status npuc_eval_sequenceerase(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
   const tensor *s = inputs[0];
-  int64_t n = npuc_tensor_elements(s), at;
+  int64_t n = npuc_tensor_elements(s), at = 0;
   NPUC_TRY(position(c, eval_input(c, inputs, 1), n, n, -1, &at));
   NPUC_TRY(allocate_list(c, outputs, 0, n - 1));
   copy_references(outputs[0], 0, s, 0, at);
@@ -75,7 +75,7 @@ npuc_status npuc_eval_sequenceerase(const eval_context *c, const tensor *const *
 }
 
 npuc_status npuc_eval_sequenceat(const eval_context *c, const tensor *const *inputs, tensor *const *outputs) {
-  int64_t n = npuc_tensor_elements(inputs[0]), at;
+  int64_t n = npuc_tensor_elements(inputs[0]), at = 0;
   NPUC_TRY(position(c, inputs[1], n, n, 0, &at));
   return give(c, npuc_tensor_item(inputs[0], at), outputs);
 }

@@ -10,7 +10,7 @@ import torch
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tests/peers"))
 import aten_models
-from aten_ops import real, whole
+from aten_case import real, whole
 
 warnings.filterwarnings("ignore")
 

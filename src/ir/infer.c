@@ -67,8 +67,6 @@ fact npuc_fact_of_value(const value *v, arena *scratch) {
 
 /* -- evaluation of small constant nodes -- */
 
-static void *eval_scratch(void *user, size_t bytes) { return aligned(user, bytes); }
-
 static bool inputs_are_small_constants(const node *n, const fact *const *inputs) {
   size_t bytes = 0;
   for (int32_t i = 0; i < n->n_inputs; i++) {
@@ -109,7 +107,7 @@ static void evaluate(arena *scratch, const node *n, const fact *const *inputs, f
     (void)sized;
     results[i].data = aligned(scratch, results[i].bytes);
   }
-  eval_context c = {.node = n, .scratch = eval_scratch, .user = scratch};
+  eval_context c = {.node = n};
   if (npuc_eval_node(&c, in, out) != NPUC_OK) return;
   for (int32_t i = 0; i < n->n_outputs; i++) {
     if (n->outputs[i] && !outputs[i].constant) outputs[i].constant = &results[i];

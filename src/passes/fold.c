@@ -41,11 +41,6 @@ static bool outputs_are_bounded(const node *n, size_t input_bytes) {
   return total <= MAX_GROWTH_BYTES || total - MAX_GROWTH_BYTES <= input_bytes;
 }
 
-static void *eval_scratch(void *user, size_t bytes) {
-  uintptr_t p = (uintptr_t)npuc_arena_alloc(user, bytes + 64);
-  return (void *)((p + 63) & ~(uintptr_t)63);
-}
-
 /* Evaluates into `out`, n_outputs owned tensors (empty where omitted). A node that fails to evaluate is simply not folded. */
 static bool evaluate(pass_context *c, const node *n, tensor *out) {
   const tensor **in = NPUC_NEW_ARRAY(c->scratch, (size_t)n->n_inputs, const tensor *);
@@ -55,7 +50,7 @@ static bool evaluate(pass_context *c, const node *n, tensor *out) {
     results[i] = &out[i];
     if (n->outputs[i] && npuc_tensor_create(NULL, n->outputs[i]->type, &n->outputs[i]->shape, &out[i]) != NPUC_OK) return false;
   }
-  eval_context e = {.node = n, .scratch = eval_scratch, .user = c->scratch};
+  eval_context e = {.node = n};
   return npuc_eval_node(&e, in, results) == NPUC_OK;
 }
 

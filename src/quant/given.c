@@ -16,11 +16,6 @@ bool npuc_quant_has_given(const graph *g) {
 }
 
 /* -- weights -- */
-static void *scratch(void *user, size_t bytes) {
-  uintptr_t p = (uintptr_t)npuc_arena_alloc(user, bytes + 64);
-  return (void *)((p + 63) & ~(uintptr_t)63);
-}
-
 static bool reads_constants(const node *n) {
   for (int32_t i = 0; i < n->n_inputs; i++) {
     if (n->inputs[i] && !n->inputs[i]->constant) return false;
@@ -28,13 +23,13 @@ static bool reads_constants(const node *n) {
   return true;
 }
 
-static npuc_status dequantize_constant(diag *d, arena *a, graph *g, node *n) {
+static npuc_status dequantize_constant(diag *d, graph *g, node *n) {
   const tensor *inputs[3] = {0};
   for (int32_t i = 0; i < n->n_inputs && i < 3; i++) inputs[i] = n->inputs[i] ? n->inputs[i]->constant : NULL;
   value *y = n->outputs[0];
   tensor real;
   NPUC_TRY(npuc_tensor_create(d, y->type, &y->shape, &real));
-  eval_context context = {.d = d, .node = n, .scratch = scratch, .user = a};
+  eval_context context = {.d = d, .node = n};
   npuc_status status = npuc_eval_node(&context, inputs, (tensor *[]){&real});
   if (status == NPUC_OK) {
     npuc_value_replace(y, npuc_graph_add_constant(g, npuc_graph_unique_name(g, y->name), &real));
@@ -103,7 +98,7 @@ static void take_pair(graph *g, node *n) {
 
 npuc_status npuc_quant_take_given(diag *d, arena *a, graph *g, quant_grid activations, const qparams **out_given) {
   NPUC_EACH_NODE_SAFE(g, n, after) {
-    if (node_is(n, OP_DEQUANTIZELINEAR) && reads_constants(n)) NPUC_TRY(dequantize_constant(d, a, g, n));
+    if (node_is(n, OP_DEQUANTIZELINEAR) && reads_constants(n)) NPUC_TRY(dequantize_constant(d, g, n));
   }
   size_t known_ids = g->next_value_id;
   qparams *given = NPUC_NEW_ARRAY(a, known_ids + 1, qparams), grid;

@@ -96,11 +96,6 @@ void npuc_edit_refuse(rewriter *r, const char *format, ...) {
 
 /* -- constant subgraphs -- */
 
-static void *scratch_bytes(void *user, size_t bytes) {
-  uintptr_t p = (uintptr_t)npuc_arena_alloc(user, bytes + 64);
-  return (void *)((p + 63) & ~(uintptr_t)63);
-}
-
 static bool run_node(const node *n, const tensor *const *in, int32_t wanted, arena *scratch, tensor *out) {
   tensor **results = NPUC_NEW_ARRAY(scratch, (size_t)n->n_outputs, tensor *), *all = NPUC_NEW_ARRAY(scratch, (size_t)n->n_outputs, tensor);
   bool good = n->op->eval && !(n->op->traits & TRAIT_DATA_SHAPE);
@@ -108,7 +103,7 @@ static bool run_node(const node *n, const tensor *const *in, int32_t wanted, are
     results[i] = &all[i];
     if (good && n->outputs[i] && npuc_tensor_create(NULL, n->outputs[i]->type, &n->outputs[i]->shape, &all[i]) != NPUC_OK) good = false;
   }
-  eval_context e = {.node = n, .scratch = scratch_bytes, .user = scratch};
+  eval_context e = {.node = n};
   good = good && npuc_eval_node(&e, in, results) == NPUC_OK;
   for (int32_t i = 0; i < n->n_outputs; i++) {
     if (good && i == wanted) {
